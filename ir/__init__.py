@@ -1,0 +1,1 @@
+"""The intermediate representation: an ONNX vocabulary on a networkx graph."""

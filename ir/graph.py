@@ -1,0 +1,442 @@
+"""The graph: operators and source values are nodes of a networkx graph, values lie on its edges.
+
+`graph.nx` is the networkx graph itself: any of its algorithms works on it. Only this package
+mutates it; passes edit through `isomorph.ir.patch`, front ends build through `Graph.add_*`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+
+from isomorph.ir import schema
+from isomorph.ir.errors import InvalidGraphError
+from isomorph.ir.source import Source
+from isomorph.ir.weights import Weight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from isomorph.ir.dims import Constraint, Dim
+    from isomorph.ir.types import Type
+
+
+class EmptyList(tuple):  # noqa: SLOT001 - a tuple subclass cannot have slots with values
+    """An empty list attribute that remembers what kind of list it is (`INTS`, `STRINGS`, …)."""
+
+    kind: str
+
+    def __new__(cls, kind: str) -> EmptyList:
+        made = super().__new__(cls)
+        made.kind = kind
+        return made
+
+
+Attribute = Any
+"""int, float, str, bytes, Weight, Graph, Type, or a tuple of one of them."""
+
+
+class Value:
+    """A named, typed result: of an op, a graph input, or a constant (then `weight` is set)."""
+
+    __slots__ = ("doc", "metadata", "name", "producer", "type", "weight")
+
+    def __init__(
+        self,
+        name: str,
+        type: Type | None = None,  # noqa: A002 - the field's own word
+        producer: Op | None = None,
+        weight: Weight | None = None,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.producer = producer
+        self.weight = weight
+        self.doc = ""
+        self.metadata: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.type}" if self.type is not None else f"%{self.name}"
+
+
+class Op:
+    """One operator: domain, type, the version it is meant in, operands, results, attributes.
+
+    `captures` are the outer values that the op's subgraphs use, in the order of each subgraph's
+    own `captures`. `version` is the schema's since_version (for unknown domains, the opset).
+    """
+
+    __slots__ = (
+        "attributes",
+        "captures",
+        "doc",
+        "domain",
+        "inputs",
+        "metadata",
+        "name",
+        "outputs",
+        "source",
+        "type",
+        "version",
+    )
+
+    def __init__(
+        self,
+        domain: str,
+        type: str,  # noqa: A002
+        version: int,
+        inputs: tuple[Value | None, ...],
+        attributes: dict[str, Attribute],
+        captures: tuple[Value, ...] = (),
+        source: Source | None = None,
+        name: str = "",
+    ) -> None:
+        self.domain = domain
+        self.type = type
+        self.version = version
+        self.inputs = inputs
+        self.outputs: tuple[Value | None, ...] = ()
+        self.attributes = attributes
+        self.captures = captures
+        self.source = source
+        self.name = name
+        self.doc = ""
+        self.metadata: Mapping[str, str] = {}
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """(domain, type): the key of every aspect table."""
+        return self.domain, self.type
+
+    @property
+    def schema(self) -> schema.Schema | None:
+        """The definition at the op's own version, `None` for unknown operators."""
+        return schema.schema(self.domain, self.type, self.version)
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        """Every value the op reads: present inputs, then captures."""
+        return tuple(v for v in self.inputs if v is not None) + self.captures
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """Every output that is present."""
+        return tuple(v for v in self.outputs if v is not None)
+
+    @property
+    def output(self) -> Value:
+        """The first output."""
+        first = self.outputs[0]
+        if first is None:
+            raise InvalidGraphError(f"{self}: its first output is absent")
+        return first
+
+    def attr(self, name: str, default: Attribute = None) -> Attribute:
+        """An attribute's value, else the schema's default, else `default`."""
+        if name in self.attributes:
+            return self.attributes[name]
+        known = self.schema
+        if known is not None and name in known.attributes:
+            found = known.attributes[name].default
+            if found is not None:
+                return found
+        return default
+
+    def input(self, index: int) -> Value | None:
+        """The operand at a position, `None` when absent or past the end."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def subgraphs(self) -> Iterator[tuple[str, Graph]]:
+        """(attribute name, graph) of every subgraph."""
+        for name, value in self.attributes.items():
+            if isinstance(value, Graph):
+                yield name, value
+            elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
+                for item in value:
+                    yield name, item
+
+    @property
+    def where(self) -> str:
+        """`file:line` when known, else the node's name, else its first output's."""
+        if self.source is not None and str(self.source):
+            return str(self.source)
+        return self.name or next((v.name for v in self.results), "")
+
+    def __repr__(self) -> str:
+        outs = ", ".join(f"%{v.name}" if v else "_" for v in self.outputs)
+        ins = ", ".join(f"%{v.name}" if v else "_" for v in self.inputs)
+        domain = f"{self.domain}." if self.domain else ""
+        return f"{outs} = {domain}{self.type}-{self.version}({ins})"
+
+
+class Graph:
+    """A dataflow graph of `Op`s with named inputs and outputs.
+
+    Attributes:
+        nx: the networkx graph. Its nodes are every `Op`, and every `Value` that no op produces
+            (inputs, captures, weights); an edge's `values` are those that flow along it.
+        inputs: the graph's inputs, in order.
+        outputs: the graph's outputs, in order; one value may stand here more than once.
+        captures: inner stand-ins of the outer values that a subgraph uses.
+        opsets: the opset imports as read, or empty for a captured graph.
+        constraints: relations between dims that must hold.
+        domains: value range by input name, as the user stated it: (low, high), inclusive.
+        functions: local functions of the model, by (domain, name, overload).
+        metadata: the model's own key-value properties.
+        origin: what it was captured from, for reports.
+    """
+
+    def __init__(self, name: str = "graph") -> None:
+        self.nx: nx.DiGraph = nx.DiGraph()
+        self.name = name
+        self.doc = ""
+        self.inputs: list[Value] = []
+        self.outputs: list[Value] = []
+        self.captures: list[Value] = []
+        self.opsets: dict[str, int] = {}
+        self.constraints: list[Constraint] = []
+        self.domains: dict[str, tuple[float, float]] = {}
+        self.functions: dict[tuple[str, str, str], Any] = {}
+        self.metadata: dict[str, str] = {}
+        self.origin = ""
+        self.extra: dict[str, Any] = {}
+        self._names: dict[str, int] = {}
+
+    # -- building -------------------------------------------------------------------------
+
+    def add_input(self, name: str, type: Type | None = None) -> Value:  # noqa: A002
+        """Append a graph input; the name is made unique."""
+        value = self._source_value(name, type)
+        self.inputs.append(value)
+        return value
+
+    def add_capture(self, name: str, type: Type | None = None) -> Value:  # noqa: A002
+        """Append the stand-in of an outer value to a subgraph."""
+        value = self._source_value(name, type)
+        self.captures.append(value)
+        return value
+
+    def add_weight(self, weight: Weight, name: str = "weight") -> Value:
+        """Add a constant; the same `Weight` object may be added under several names."""
+        value = self._source_value(name, weight.type)
+        value.weight = weight
+        return value
+
+    def add_op(
+        self,
+        type: str,  # noqa: A002
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        outputs: int | Sequence[str | None] = 1,
+        domain: str = "",
+        version: int | None = None,
+        captures: Sequence[Value] = (),
+        source: Source | None = None,
+        name: str = "",
+    ) -> Op:
+        """Append an op; `outputs` is a count, or names with `None` for absent ones.
+
+        `version` defaults to the canonical one. Attributes whose value is `None` are left out.
+        """
+        if version is None:
+            found = schema.canonical(domain, type)
+            if found is None:
+                raise InvalidGraphError(f"no operator {domain or 'ai.onnx'}.{type} is known")
+            version = found.since
+        given = {k: v for k, v in (attributes or {}).items() if v is not None}
+        op = Op(domain, type, version, tuple(inputs), given, tuple(captures), source, name)
+        names = [type.lower()] * outputs if isinstance(outputs, int) else outputs
+        op.outputs = tuple(
+            None if n is None else Value(self.unique_name(n), None, op) for n in names
+        )
+        self.nx.add_node(op)
+        self._link(op)
+        return op
+
+    def unique_name(self, wanted: str) -> str:
+        """`wanted`, or `wanted_1`, `wanted_2`, … when it is taken; the result is reserved."""
+        if wanted and wanted not in self._names:
+            self._names[wanted] = 0
+            return wanted
+        base = wanted or "value"
+        count = self._names.get(base, 0)
+        while True:
+            count += 1
+            candidate = f"{base}_{count}"
+            if candidate not in self._names:
+                self._names[base] = count
+                self._names[candidate] = 0
+                return candidate
+
+    def rename(self, value: Value, name: str) -> None:
+        """Give a value exactly this name; whoever holds the name gets another."""
+        if value.name == name:
+            return
+        if name in self._names:
+            for other in self.values():
+                if other.name == name and other is not value:
+                    other.name = self.unique_name(name)
+        self._names.setdefault(name, 0)
+        value.name = name
+
+    # -- reading --------------------------------------------------------------------------
+
+    def ops(self) -> list[Op]:
+        """Every op, in the order they were added."""
+        return [n for n in self.nx if isinstance(n, Op)]
+
+    def sorted_ops(self) -> list[Op]:
+        """Every op after those it depends on (ties in the order of adding).
+
+        Raises:
+            InvalidGraphError: if there is a cycle; the message names its ops.
+        """
+        nodes = self.nx.nodes
+        pending = dict(self.nx.in_degree())  # type: ignore[call-overload]
+        order = [n for n in nodes if not pending[n]]
+        for node in order:
+            for successor in self.nx.succ[node]:
+                pending[successor] -= 1
+                if not pending[successor]:
+                    order.append(successor)
+        if len(order) != len(nodes):
+            stuck = nx.find_cycle(self.nx.subgraph(n for n in nodes if pending[n]))
+            raise InvalidGraphError("the graph has a cycle: " + "; ".join(str(e[0]) for e in stuck))
+        return [n for n in order if isinstance(n, Op)]
+
+    def values(self) -> Iterator[Value]:
+        """Every value: inputs, captures, weights, results."""
+        for node in self.nx:
+            if isinstance(node, Op):
+                yield from node.results
+            else:
+                yield node
+
+    def weights(self) -> list[Value]:
+        """Every constant of this graph, in the order they were added."""
+        return [n for n in self.nx if isinstance(n, Value) and n.weight is not None]
+
+    def consumers(self, value: Value) -> list[Op]:
+        """The ops that read a value, each once; being a graph output does not count."""
+        node = value if value.producer is None else value.producer
+        edges = self.nx.succ[node]
+        if value.producer is None or len(value.producer.outputs) == 1:
+            return list(edges)
+        return [op for op, data in edges.items() if value in data["values"]]
+
+    def is_output(self, value: Value) -> bool:
+        """Whether a value is one of the graph's outputs."""
+        return any(v is value for v in self.outputs)
+
+    def is_used(self, value: Value) -> bool:
+        """Whether any op reads the value or it is a graph output."""
+        return self.is_output(value) or bool(self.consumers(value))
+
+    def walk(self) -> Iterator[tuple[Graph, Op]]:
+        """Every (graph, op) here and in subgraphs, without recursion limits."""
+        stack: list[Graph] = [self]
+        while stack:
+            graph = stack.pop()
+            for op in graph.ops():
+                yield graph, op
+                stack.extend(g for _, g in op.subgraphs())
+
+    def symbols(self) -> dict[str, Dim]:
+        """The symbolic dims of the graph's inputs: name → expression, in order of appearance."""
+        from isomorph.ir.dims import Expr, symbol
+        from isomorph.ir.types import TensorType
+
+        found: dict[str, Dim] = {}
+        for value in self.inputs:
+            if isinstance(value.type, TensorType):
+                for dim in value.type.shape or ():
+                    if isinstance(dim, Expr):
+                        for name in sorted(dim.symbols()):
+                            found.setdefault(name, symbol(name))
+        return found
+
+    def __len__(self) -> int:
+        return sum(isinstance(n, Op) for n in self.nx)
+
+    def __repr__(self) -> str:
+        ins = ", ".join(map(str, self.inputs))
+        outs = ", ".join(map(str, self.outputs))
+        return f"<Graph {self.name}({ins}) -> ({outs}), {len(self)} ops>"
+
+    # -- for isomorph.ir alone --------------------------------------------------------------
+
+    def _source_value(self, name: str, type: Type | None) -> Value:  # noqa: A002
+        value = Value(self.unique_name(name), type)
+        self.nx.add_node(value)
+        return value
+
+    def _link(self, op: Op) -> None:
+        adjacency = self.nx
+        for value in op.operands:
+            node = value if value.producer is None else value.producer
+            if node not in adjacency:
+                raise InvalidGraphError(f"{op}: operand %{value.name} is not of this graph")
+            edge = adjacency.succ[node].get(op)
+            if edge is None:
+                adjacency.add_edge(node, op, values=[value])
+            elif value not in edge["values"]:
+                edge["values"].append(value)
+
+    def _unlink(self, op: Op) -> None:
+        self.nx.remove_edges_from([(node, op) for node in self.nx.pred[op]])
+
+    def _remove(self, node: Op | Value) -> None:
+        self.nx.remove_node(node)
+
+
+def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
+    """An independent copy (weights shared), and the map from old values to new ones."""
+    made = Graph(graph.name)
+    made.doc, made.origin = graph.doc, graph.origin
+    made.opsets = dict(graph.opsets)
+    made.constraints = list(graph.constraints)
+    made.domains = dict(graph.domains)
+    made.functions = dict(graph.functions)
+    made.metadata = dict(graph.metadata)
+    made.extra = dict(graph.extra)
+    new: dict[Value, Value] = {}
+    for node in graph.nx:
+        if isinstance(node, Value):
+            copied = made._source_value(node.name, node.type)  # noqa: SLF001
+            copied.weight, copied.doc, copied.metadata = node.weight, node.doc, node.metadata
+            new[node] = copied
+    made.inputs = [new[v] for v in graph.inputs]
+    made.captures = [new[v] for v in graph.captures]
+    for op in graph.sorted_ops():
+        copied_op = made.add_op(
+            op.type,
+            [None if v is None else new[v] for v in op.inputs],
+            {k: _copy_attribute(v) for k, v in op.attributes.items()},
+            outputs=[None if v is None else v.name for v in op.outputs],
+            domain=op.domain,
+            version=op.version,
+            captures=[new[v] for v in op.captures],
+            source=op.source,
+            name=op.name,
+        )
+        copied_op.doc, copied_op.metadata = op.doc, op.metadata
+        for old, fresh in zip(op.results, copied_op.results, strict=True):
+            fresh.type, fresh.doc, fresh.metadata = old.type, old.doc, old.metadata
+            new[old] = fresh
+    made.outputs = [new[v] for v in graph.outputs]
+    return made, new
+
+
+def _copy_attribute(value: Attribute) -> Attribute:
+    if isinstance(value, Graph):
+        return copy_graph(value)[0]
+    if isinstance(value, tuple) and value and isinstance(value[0], Graph):
+        return tuple(copy_graph(g)[0] for g in value)
+    return value
+
+
+def iter_values(items: Iterable[Value | None]) -> Iterator[Value]:
+    """The values that are present."""
+    return (v for v in items if v is not None)

@@ -1,0 +1,5 @@
+"""linear: what each operator is."""
+
+from isomorph.ir.opdef import Key, OpDef
+
+OPS: dict[Key, OpDef] = {}

@@ -1,0 +1,5 @@
+"""movement: what each operator is."""
+
+from isomorph.ir.opdef import Key, OpDef
+
+OPS: dict[Key, OpDef] = {}

@@ -1,0 +1,148 @@
+"""Edits of a graph: prepared aside, checked, then applied as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.ir.errors import InvalidGraphError
+from isomorph.ir.graph import Attribute, Graph, Op, Value
+from isomorph.ir.weights import Weight
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isomorph.ir.types import Type
+
+
+class Patch:
+    """One edit around an op: make new ops, replace values, remove what it stood for.
+
+    New ops and weights enter the graph as they are made (nothing refers to them yet);
+    replacements and removals happen in `apply`. New ops inherit the source, name and metadata of
+    the op that the patch is for.
+
+    A replaced value's readers (but not the patch's own new ops, which read what they were given), and the graph outputs it was, move to the replacement. A graph
+    output keeps its name: the replacement takes it over, behind an Identity where it cannot
+    (the replacement is an input, a weight or an output itself).
+    """
+
+    def __init__(self, graph: Graph, around: Op | None = None) -> None:
+        self.graph = graph
+        self.around = around
+        self._replacements: list[tuple[Value, Value]] = []
+        self._removals: list[Op] = []
+        self._made: set[Op] = set()
+
+    def op(
+        self,
+        type: str,  # noqa: A002
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        outputs: int | Sequence[str | None] = 1,
+        domain: str = "",
+        version: int | None = None,
+        captures: Sequence[Value] = (),
+        types: Sequence[Type | None] = (),
+    ) -> Op:
+        """A new op of the graph; `types` are its results' types where known."""
+        like = self.around
+        if isinstance(outputs, int) and like is not None and like.results:
+            outputs = [like.results[0].name] * outputs
+        made = self.graph.add_op(
+            type,
+            inputs,
+            attributes,
+            outputs=outputs,
+            domain=domain,
+            version=version,
+            captures=captures,
+            source=like.source if like else None,
+            name=like.name if like else "",
+        )
+        self._made.add(made)
+        if like is not None:
+            made.metadata, made.doc = like.metadata, like.doc
+        for value, known in zip(made.results, types, strict=False):
+            value.type = known
+        return made
+
+    def weight(self, value: object, name: str = "constant") -> Value:
+        """A new constant of the graph, from a `Weight` or anything numpy takes."""
+        weight = value if isinstance(value, Weight) else Weight.of(value)
+        return self.graph.add_weight(weight, name)
+
+    def replace(self, old: Value, new: Value) -> None:
+        """Let everything that reads `old` read `new` instead."""
+        if old is not new:
+            self._replacements.append((old, new))
+
+    def remove(self, op: Op) -> None:
+        """Take an op out; nothing may read its results once the patch is applied."""
+        self._removals.append(op)
+
+    def replace_op(self, old: Op, new: Op) -> None:
+        """Put `new` in the place of `old`, output by output, and remove `old`."""
+        for before, after in zip(old.outputs, new.outputs, strict=False):
+            if before is not None and after is not None:
+                if after.type is None:
+                    after.type = before.type
+                self.replace(before, after)
+        self.remove(old)
+
+    def set_inputs(self, op: Op, inputs: Sequence[Value | None]) -> None:
+        """Rewire an op in place."""
+        self.graph._unlink(op)  # noqa: SLF001
+        op.inputs = tuple(inputs)
+        self.graph._link(op)  # noqa: SLF001
+
+    def apply(self) -> None:
+        """Make the edit.
+
+        Raises:
+            InvalidGraphError: if a removed op's result is still read.
+        """
+        for old, new in self._replacements:
+            self._move_readers(old, new)
+        for op in self._removals:
+            for value in op.results:
+                if self.graph.is_used(value):
+                    raise InvalidGraphError(f"cannot remove {op}: %{value.name} is still read")
+            self.graph._remove(op)  # noqa: SLF001
+        self._replacements.clear()
+        self._removals.clear()
+
+    def _move_readers(self, old: Value, new: Value) -> None:
+        graph = self.graph
+        removed = set(self._removals)
+        for reader in graph.consumers(old):
+            if reader in self._made or reader in removed:
+                continue
+            graph._unlink(reader)  # noqa: SLF001
+            reader.inputs = tuple(new if v is old else v for v in reader.inputs)
+            reader.captures = tuple(new if v is old else v for v in reader.captures)
+            graph._link(reader)  # noqa: SLF001
+        if not graph.is_output(old):
+            return
+        if new.producer is None or graph.is_output(new):
+            new = self.op("Identity", [new], types=[new.type or old.type]).output
+        new.name, old.name = old.name, new.name
+        if new.type is None:
+            new.type = old.type
+        graph.outputs = [new if v is old else v for v in graph.outputs]
+
+
+def remove_unused(graph: Graph) -> int:
+    """Drop every op and weight that no output depends on; returns how many nodes went."""
+    needed: set[Op | Value] = set()
+    stack: list[Op | Value] = [v.producer or v for v in graph.outputs]
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            stack.extend(graph.nx.pred[node])
+    kept = needed | set(graph.inputs) | set(graph.captures)
+    dead = [n for n in graph.nx if n not in kept]
+    for node in dead:
+        graph._remove(node)  # noqa: SLF001
+    return len(dead)

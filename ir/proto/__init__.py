@@ -1,0 +1,1 @@
+"""The bare codec between protobuf messages and graphs; files and safety are the front end's."""

@@ -1,0 +1,206 @@
+"""Graph → ModelProto. Explicit captures become the format's implicit outer references."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnx.helper
+
+from isomorph.ir.errors import InvalidGraphError
+from isomorph.ir.graph import EmptyList, Graph, Op, Value
+from isomorph.ir.proto.decode import SOURCE_KEY
+from isomorph.ir.proto.tensors import encode_tensor
+from isomorph.ir.proto.types import encode_type
+from isomorph.ir.types import (
+    MapType,
+    OptionalType,
+    SequenceType,
+    SparseType,
+    TensorType,
+)
+from isomorph.ir.weights import Weight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
+
+    Place = Callable[[Weight, str], TensorProto]
+
+_TYPES = (TensorType, SparseType, SequenceType, OptionalType, MapType)
+
+
+def encode_model(
+    graph: Graph,
+    opsets: Mapping[str, int],
+    ir_version: int,
+    place: Place = encode_tensor,
+    *,
+    value_infos: bool = False,
+) -> ModelProto:
+    """The message of a graph whose ops already have the versions that `opsets` mean.
+
+    Args:
+        graph: the main graph.
+        opsets: operator set imports.
+        ir_version: of the file.
+        place: makes the message of a weight; a writer puts large ones into another file.
+        value_infos: state the types of intermediate values too.
+    """
+    model = onnx.ModelProto(ir_version=ir_version)
+    model.producer_name = "isomorph"
+    model.doc_string = graph.doc
+    model.domain = graph.extra.get("domain", "")
+    model.model_version = graph.extra.get("model_version", 0)
+    for domain, version in sorted(opsets.items()):
+        model.opset_import.append(onnx.helper.make_opsetid(domain, version))
+    for key, value in sorted(graph.metadata.items()):
+        model.metadata_props.add(key=key, value=value)
+    _Encoder(place, value_infos).graph(graph, model.graph, {}, set())
+    model.graph.quantization_annotation.extend(graph.extra.get("quantization", ()))
+    return model
+
+
+def encode_attribute(name: str, value: Any, op: Op | None = None) -> AttributeProto:
+    """The message of an attribute that is not a graph; the op's schema decides int against float."""
+    return _Encoder(encode_tensor, value_infos=False).attribute(name, value, op, {}, set())
+
+
+class _Encoder:
+    def __init__(self, place: Place, value_infos: bool) -> None:
+        self.place = place
+        self.value_infos = value_infos
+
+    def graph(
+        self, graph: Graph, proto: GraphProto, outer: Mapping[Value, str], taken: set[str]
+    ) -> None:
+        """Fill in one graph; `outer` names its captures, `taken` are all names around it."""
+        proto.name = graph.name
+        names: dict[Value, str] = {v: outer[v] for v in graph.captures}
+        own = set(taken)
+        for value in graph.values():
+            if value in names:
+                continue
+            name = value.name
+            count = 0
+            while not name or name in own:
+                count += 1
+                name = f"{value.name}__{count}"
+            own.add(name)
+            names[value] = name
+        for value in graph.inputs:
+            self._info(proto.input.add(), value, names[value])
+        for value in graph.weights():
+            if value.weight is not None:
+                proto.initializer.append(self.place(value.weight, names[value]))
+        for op in graph.sorted_ops():
+            self._node(op, proto.node.add(), names, own)
+            if self.value_infos:
+                for value in op.results:
+                    if value.type is not None and not graph.is_output(value):
+                        self._info(proto.value_info.add(), value, names[value])
+        for value in graph.outputs:
+            self._info(proto.output.add(), value, names[value])
+
+    def _info(self, proto: onnx.ValueInfoProto, value: Value, name: str) -> None:
+        proto.name = name
+        if value.doc:
+            proto.doc_string = value.doc
+        if value.type is not None:
+            proto.type.CopyFrom(encode_type(value.type))
+
+    def _node(
+        self, op: Op, node: NodeProto, names: Mapping[Value, str], taken: set[str]
+    ) -> None:
+        node.op_type = op.type
+        node.domain = op.domain
+        node.name = op.name
+        node.doc_string = op.doc
+        node.input.extend("" if v is None else names[v] for v in op.inputs)
+        node.output.extend("" if v is None else names[v] for v in op.outputs)
+        for name, value in op.attributes.items():
+            node.attribute.append(self.attribute(name, value, op, names, taken))
+        for key, text in sorted(op.metadata.items()):
+            node.metadata_props.add(key=key, value=text)
+        if op.source is not None and op.source.line:
+            place = f"{op.source} {op.source.module}".strip()
+            node.metadata_props.add(key=SOURCE_KEY, value=place)
+
+    def attribute(
+        self,
+        name: str,
+        value: Any,
+        op: Op | None,
+        names: Mapping[Value, str],
+        taken: set[str],
+    ) -> AttributeProto:
+        """The message of one attribute."""
+        proto = onnx.AttributeProto(name=name)
+        kinds = onnx.AttributeProto
+        known = op.schema if op is not None else None
+        formal = known.attributes.get(name) if known is not None else None
+        kind = formal.kind if formal is not None else _kind(value)
+        proto.type = kinds.AttributeType.Value(kind)
+        match kind:
+            case "INT":
+                proto.i = int(value)
+            case "FLOAT":
+                proto.f = float(value)
+            case "STRING":
+                proto.s = _bytes(value)
+            case "TENSOR":
+                proto.t.CopyFrom(encode_tensor(value))
+            case "INTS":
+                proto.ints.extend(int(v) for v in value)
+            case "FLOATS":
+                proto.floats.extend(float(v) for v in value)
+            case "STRINGS":
+                proto.strings.extend(_bytes(v) for v in value)
+            case "TENSORS":
+                proto.tensors.extend(encode_tensor(v) for v in value)
+            case "TYPE_PROTO":
+                proto.tp.CopyFrom(encode_type(value))
+            case "GRAPH":
+                self.graph(value, proto.g, self._captured(op, value, names), taken)
+            case "GRAPHS":
+                for graph in value:
+                    self.graph(graph, proto.graphs.add(), self._captured(op, graph, names), taken)
+            case _:
+                raise InvalidGraphError(f"{op}: attribute {name!r} cannot be written: {value!r}")
+        return proto
+
+    def _captured(
+        self, op: Op | None, graph: Graph, names: Mapping[Value, str]
+    ) -> dict[Value, str]:
+        outer = op.captures if op is not None else ()
+        if len(outer) != len(graph.captures):
+            raise InvalidGraphError(
+                f"{op}: {len(outer)} values are captured, its subgraph {graph.name!r} has "
+                f"{len(graph.captures)}"
+            )
+        return {inner: names[v] for inner, v in zip(graph.captures, outer, strict=True)}
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case EmptyList():
+            return value.kind
+        case tuple() if value:
+            return _kind(value[0]) + "S"
+        case bool() | int():
+            return "INT"
+        case float():
+            return "FLOAT"
+        case str() | bytes():
+            return "STRING"
+        case Weight():
+            return "TENSOR"
+        case Graph():
+            return "GRAPH"
+        case _:
+            return "TYPE_PROTO" if isinstance(value, _TYPES) else "UNDEFINED"

@@ -1,0 +1,191 @@
+"""The one reader of `onnx.defs`: versions, operands, attributes, type constraints, bodies."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import onnx
+import onnx.defs
+import onnx.helper
+
+from isomorph.ir.types import DType
+
+CANONICAL = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1}
+"""The opset that every op is upgraded to first. A constant of ours: never what is installed."""
+
+LOWEST_READ = 6
+"""The lowest opset of the default domain that the front end upgrades from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A formal input or output of an operator."""
+
+    name: str
+    type_var: str
+    dtypes: frozenset[str]
+    optional: bool
+    variadic: bool
+    homogeneous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeDef:
+    """A formal attribute; `default` is a plain Python value, `None` when there is none."""
+
+    name: str
+    kind: str
+    required: bool
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One version of one operator, as its definition says."""
+
+    domain: str
+    name: str
+    since: int
+    deprecated: bool
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    min_inputs: int
+    max_inputs: int
+    min_outputs: int
+    max_outputs: int
+    attributes: dict[str, AttributeDef]
+    type_vars: dict[str, frozenset[str]]
+    deterministic: bool
+    doc: str
+
+    def input(self, index: int) -> Operand | None:
+        """The formal input at a position; variadic ones repeat. `None` past the end."""
+        return _formal(self.inputs, index)
+
+    def output(self, index: int) -> Operand | None:
+        """The formal output at a position; variadic ones repeat. `None` past the end."""
+        return _formal(self.outputs, index)
+
+    def allows(self, index: int, dtype: DType, *, output: bool = False) -> bool:
+        """Whether a tensor of this element type may stand at that operand."""
+        formal = self.output(index) if output else self.input(index)
+        return formal is not None and dtype.schema_name in formal.dtypes
+
+
+def normal_domain(domain: str) -> str:
+    """`ai.onnx` is the default domain's other spelling."""
+    return "" if domain == "ai.onnx" else domain
+
+
+@cache
+def versions(domain: str, name: str) -> tuple[int, ...]:
+    """Every version at which an operator was defined or changed, ascending; empty if unknown."""
+    return _history().get((domain, name), ())
+
+
+@cache
+def since_version(domain: str, name: str, opset: int) -> int | None:
+    """The version of an operator that a model of this opset means; `None` if it has none."""
+    known = versions(domain, name)
+    at = bisect_right(known, opset)
+    return known[at - 1] if at else None
+
+
+@cache
+def schema(domain: str, name: str, opset: int) -> Schema | None:
+    """The definition in force at this opset; `None` for an operator nobody here knows."""
+    since = since_version(domain, name, opset)
+    if since is None:
+        return None
+    raw = onnx.defs.get_schema(name, since, domain)
+    return Schema(
+        domain=domain,
+        name=name,
+        since=since,
+        deprecated=raw.deprecated,
+        inputs=tuple(_operand(f) for f in raw.inputs),
+        outputs=tuple(_operand(f) for f in raw.outputs),
+        min_inputs=raw.min_input,
+        max_inputs=raw.max_input,
+        min_outputs=raw.min_output,
+        max_outputs=raw.max_output,
+        attributes={n: _attribute(a) for n, a in raw.attributes.items()},
+        type_vars={
+            c.type_param_str: frozenset(c.allowed_type_strs) for c in raw.type_constraints
+        },
+        deterministic=raw.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
+        doc=raw.doc or "",
+    )
+
+
+@cache
+def canonical(domain: str, name: str) -> Schema | None:
+    """The definition in force at the canonical opset."""
+    return schema(domain, name, CANONICAL.get(domain, 1))
+
+
+def operators(domain: str = "") -> tuple[str, ...]:
+    """Names of every operator of a domain that is not deprecated at the canonical opset."""
+    names = sorted(n for d, n in _history() if d == domain)
+    found = ((n, canonical(domain, n)) for n in names)
+    return tuple(n for n, s in found if s is not None and not s.deprecated)
+
+
+def function_body(domain: str, name: str, opset: int) -> onnx.FunctionProto | None:
+    """The operator's own definition as a graph of simpler ones, where the standard gives one."""
+    since = since_version(domain, name, opset)
+    if since is None:
+        return None
+    raw = onnx.defs.get_schema(name, since, domain)
+    if not raw.has_function:
+        return None
+    return raw.function_body
+
+
+def ir_version_for(opset: int) -> int:
+    """The lowest IR version whose release defined this opset of the default domain."""
+    for row in onnx.helper.VERSION_TABLE:
+        if row[2] >= opset:
+            return row[1]
+    raise ValueError(f"opset {opset} is newer than the installed onnx defines")
+
+
+@cache
+def _history() -> dict[tuple[str, str], tuple[int, ...]]:
+    found: dict[tuple[str, str], list[int]] = {}
+    for s in onnx.defs.get_all_schemas_with_history():
+        limit = CANONICAL.get(s.domain)
+        if limit is None or s.since_version <= limit:
+            found.setdefault((s.domain, s.name), []).append(s.since_version)
+    return {key: tuple(sorted(v)) for key, v in found.items()}
+
+
+def _formal(operands: tuple[Operand, ...], index: int) -> Operand | None:
+    if index < len(operands):
+        return operands[index]
+    return operands[-1] if operands and operands[-1].variadic else None
+
+
+def _operand(formal: Any) -> Operand:
+    option = onnx.defs.OpSchema.FormalParameterOption
+    return Operand(
+        name=formal.name,
+        type_var=formal.type_str,
+        dtypes=frozenset(formal.types),
+        optional=formal.option == option.Optional,
+        variadic=formal.option == option.Variadic,
+        homogeneous=formal.is_homogeneous,
+    )
+
+
+def _attribute(attribute: Any) -> AttributeDef:
+    proto = attribute.default_value
+    default = onnx.helper.get_attribute_value(proto) if proto is not None and proto.type else None
+    if isinstance(default, bytes):
+        default = default.decode()
+    if isinstance(default, list):
+        default = tuple(d.decode() if isinstance(d, bytes) else d for d in default)
+    return AttributeDef(attribute.name, attribute.type.name, attribute.required, default)

@@ -1,0 +1,106 @@
+"""Executable semantics: what an operator computes, on numpy arrays.
+
+One table per family (`SEMANTICS`, keyed by (domain, op)) holds vectorised implementations by
+version range; everything else runs on `onnx.reference`, which nobody here wrote. They compute in
+the dtype of their operands; with `wide`, every float is float64, and casts to a float do not
+round: the function that the graph stands for, free of its own rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.opdef import FAMILIES, Manifest
+from isomorph.ir.types import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isomorph.ir.graph import Graph, Op
+
+    Runner = Callable[[Graph, Sequence[Any], Sequence[Any]], list[Any]]
+
+
+class Call:
+    """One evaluation of an op: its attributes, and how wide floats are."""
+
+    def __init__(
+        self, op: Op, *, wide: bool = False, captures: Sequence[Any] = (), run: Runner | None = None
+    ) -> None:
+        self.op = op
+        self.wide = wide
+        self.captures = captures
+        self._run = run
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute, else the schema's default."""
+        return self.op.attr(name, default)
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs are wanted, counting absent ones in between."""
+        return len(self.op.outputs)
+
+    def float_dtype(self, dtype: DType) -> np.dtype:
+        """The numpy dtype for an element type named by an attribute: float64 when wide."""
+        return np.dtype(np.float64) if self.wide and dtype.is_float else dtype.numpy
+
+    def run(self, graph: Graph, inputs: Sequence[Any] = ()) -> list[Any]:
+        """Evaluate one of the op's subgraphs on its formal inputs."""
+        if self._run is None:
+            raise UnsupportedError(f"{self.op}: its subgraphs cannot be run here")
+        return self._run(graph, inputs, self.captures)
+
+
+Implementation = "Callable[..., Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class Impl:
+    """An implementation for versions `since` to `until` (inclusive): `function(call, *inputs)`.
+
+    It returns one array, or a tuple of them. Absent inputs are `None`.
+    """
+
+    function: Callable[..., Any]
+    since: int = 1
+    until: int = 10**6
+
+
+SEMANTICS: Manifest[tuple[Impl, ...]] = Manifest("isomorph.ir.semantics", "SEMANTICS", FAMILIES)
+
+
+def evaluate(
+    op: Op,
+    inputs: Sequence[Any],
+    *,
+    wide: bool = False,
+    captures: Sequence[Any] = (),
+    run: Runner | None = None,
+) -> list[Any]:
+    """The results of one op on concrete operands (`None` for absent ones).
+
+    Raises:
+        UnsupportedError: when neither we nor the reference interpreter know the operator.
+    """
+    implementation = find(op)
+    if implementation is None:
+        from isomorph.ir.reference import evaluate_by_reference
+
+        return evaluate_by_reference(op, inputs, wide=wide)
+    with np.errstate(all="ignore"):
+        call = Call(op, wide=wide, captures=captures, run=run)
+        found = implementation.function(call, *inputs)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def find(op: Op) -> Impl | None:
+    """Our implementation for this op's version, `None` when only the reference has one."""
+    for row in SEMANTICS.get(op.key) or ():
+        if row.since <= op.version <= row.until:
+            return row
+    return None

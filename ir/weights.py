@@ -1,0 +1,212 @@
+"""Constant tensors that stay where they are until somebody truly needs the numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from isomorph.ir.errors import InvalidModelError
+from isomorph.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CHUNK = 1 << 24
+
+
+class Storage(Protocol):
+    """Where the bytes of a weight are, little-endian and packed as ONNX packs them."""
+
+    @property
+    def key(self) -> object:
+        """Equal keys mean the same bytes; identity, not content."""
+        ...
+
+    def view(self) -> memoryview:
+        """The bytes, mapped or borrowed, never copied without need."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """Bytes that are in memory already."""
+
+    data: bytes | memoryview | np.ndarray
+
+    @property
+    def key(self) -> object:
+        return id(self.data)
+
+    def view(self) -> memoryview:
+        if isinstance(self.data, np.ndarray):
+            flat = np.ascontiguousarray(self.data).reshape(-1)
+            return memoryview(flat.view(np.uint8))
+        return memoryview(self.data).cast("B")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """A range of a file, mapped on demand; its bounds were checked against the file's size."""
+
+    path: Path
+    offset: int
+    length: int
+
+    @property
+    def key(self) -> object:
+        return self
+
+    def view(self) -> memoryview:
+        if not self.length:
+            return memoryview(b"")
+        page = self.offset % mmap.ALLOCATIONGRANULARITY
+        with self.path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if self.offset + self.length > size:
+                raise InvalidModelError(
+                    f"{self.path}: bytes {self.offset}..{self.offset + self.length} are wanted, "
+                    f"but the file has {size}; it changed since it was opened"
+                )
+            mapped = mmap.mmap(
+                file.fileno(),
+                page + self.length,
+                access=mmap.ACCESS_READ,
+                offset=self.offset - page,
+            )
+        return memoryview(mapped)[page:]
+
+
+class Weight:
+    """A constant tensor: element type, static shape, and storage."""
+
+    __slots__ = ("_digest", "dtype", "shape", "storage", "strings")
+
+    def __init__(
+        self,
+        dtype: DType,
+        shape: tuple[int, ...],
+        storage: Storage | None,
+        strings: tuple[bytes, ...] = (),
+    ) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.storage = storage
+        self.strings = strings
+        self._digest: bytes | None = None
+
+    @staticmethod
+    def of(value: object, dtype: DType | None = None) -> Weight:
+        """A weight from an array, a scalar or nested lists; the array's memory is kept, not copied."""
+        array = np.asarray(value, dtype=dtype.numpy if dtype is not None else None)
+        dtype = dtype or DType.of(array.dtype)
+        if dtype is DType.STRING:
+            items = (v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1))
+            return Weight(dtype, array.shape, None, tuple(items))
+        if array.dtype.byteorder == ">":
+            array = array.astype(array.dtype.newbyteorder("<"))
+        if dtype.bits < 8 and dtype is not DType.BOOL:
+            return Weight(dtype, array.shape, Buffer(_pack(array, dtype.bits)))
+        return Weight(dtype, array.shape, Buffer(array))
+
+    @property
+    def type(self) -> TensorType:
+        """The tensor type of the weight."""
+        return TensorType(self.dtype, self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that ONNX needs to store it."""
+        if self.dtype is DType.STRING:
+            return sum(map(len, self.strings))
+        return (self.size * self.dtype.bits + 7) // 8
+
+    def view(self) -> memoryview:
+        """The packed little-endian bytes; empty for strings."""
+        return self.storage.view() if self.storage is not None else memoryview(b"")
+
+    def chunks(self) -> Iterator[memoryview]:
+        """The same bytes in pieces of at most 16 MiB."""
+        whole = self.view()
+        for start in range(0, len(whole), CHUNK):
+            yield whole[start : start + CHUNK]
+
+    def numpy(self) -> np.ndarray:
+        """The numbers, read-only; a view of the storage wherever one element is whole bytes."""
+        if self.dtype is DType.STRING:
+            return np.array([_text(s) for s in self.strings], dtype=object).reshape(self.shape)
+        if isinstance(self.storage, Buffer) and isinstance(self.storage.data, np.ndarray):
+            data = self.storage.data
+            if data.dtype == self.dtype.numpy and data.shape == self.shape:
+                view = data.view()
+                view.flags.writeable = False
+                return view
+        raw = np.frombuffer(self.view(), np.uint8)
+        if self.dtype.bits < 8 and self.dtype is not DType.BOOL:
+            return _unpack(raw, self.dtype, self.size).reshape(self.shape)
+        array = raw.view(self.dtype.numpy).reshape(self.shape)
+        array.flags.writeable = False
+        return array
+
+    def digest(self) -> bytes:
+        """A hash of dtype, shape and content; computed once."""
+        if self._digest is None:
+            h = hashlib.sha256(f"{self.dtype}{self.shape}".encode())
+            for chunk in self.chunks():
+                h.update(chunk)
+            for text in self.strings:
+                h.update(len(text).to_bytes(8, "little") + text)
+            self._digest = h.digest()
+        return self._digest
+
+    def same(self, other: Weight) -> bool:
+        """Equal in dtype, shape and every bit."""
+        if self is other:
+            return True
+        if (self.dtype, self.shape) != (other.dtype, other.shape):
+            return False
+        if self.storage is not None and other.storage is not None:
+            if self.storage.key == other.storage.key:
+                return True
+        return self.digest() == other.digest()
+
+    def __repr__(self) -> str:
+        return f"Weight({self.type})"
+
+
+def _text(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _pack(array: np.ndarray, bits: int) -> bytes:
+    """Pack sub-byte elements, first element in the lowest bits, as ONNX does."""
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & ((1 << bits) - 1)
+    planes = (codes[:, None] >> np.arange(bits, dtype=np.uint8)) & 1
+    return np.packbits(planes.reshape(-1), bitorder="little").tobytes()
+
+
+def _unpack(raw: np.ndarray, dtype: DType, size: int) -> np.ndarray:
+    bits = dtype.bits
+    planes = np.unpackbits(raw, bitorder="little")[: size * bits].reshape(size, bits)
+    codes = (planes << np.arange(bits, dtype=np.uint8)).sum(axis=1, dtype=np.uint8)
+    if dtype in (DType.INT4, DType.INT2):
+        top = np.uint8(1 << (bits - 1))
+        codes = ((codes ^ top).astype(np.int8) - np.int8(top)).astype(np.int8)
+        return codes.astype(dtype.numpy)
+    if dtype.is_integer:
+        return codes.astype(dtype.numpy)
+    return codes.view(dtype.numpy)
