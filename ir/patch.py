@@ -31,7 +31,7 @@ class Patch:
         self.around = around
         self._replacements: list[tuple[Value, Value]] = []
         self._removals: list[Op] = []
-        self._made: set[Op] = set()
+        self.made: list[Op] = []
 
     def op(
         self,
@@ -60,7 +60,7 @@ class Patch:
             source=like.source if like else None,
             name=like.name if like else "",
         )
-        self._made.add(made)
+        self.made.append(made)
         if like is not None:
             made.metadata, made.doc = like.metadata, like.doc
         for value, known in zip(made.results, types, strict=False):
@@ -114,9 +114,9 @@ class Patch:
 
     def _move_readers(self, old: Value, new: Value) -> None:
         graph = self.graph
-        removed = set(self._removals)
+        removed, made = set(self._removals), set(self.made)
         for reader in graph.consumers(old):
-            if reader in self._made or reader in removed:
+            if reader in made or reader in removed:
                 continue
             graph._unlink(reader)  # noqa: SLF001
             reader.inputs = tuple(new if v is old else v for v in reader.inputs)

@@ -1,0 +1,1 @@
+"""Front ends: what a user has, captured as a graph."""

@@ -1,0 +1,36 @@
+"""The first pass: every op at the version that the canonical opset means.
+
+One table per family (`UPGRADES`): (domain, op) → {version: step that reaches it}.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.ir import schema
+from isomorph.ir.opdef import Manifest
+from isomorph.ir.versions import Inexpressible, InexpressibleError, Rewrite, Same, Steps, move
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
+
+UPGRADES: Manifest[Steps] = Manifest("isomorph.frontends.onnx.upgrade", "UPGRADES")
+
+
+def upgrade(graph: Graph) -> list[Inexpressible]:
+    """Bring every op to its canonical version, in place; returns those that stay behind."""
+    return move(graph, _next)[1]
+
+
+def _next(op: Op) -> tuple[int, Rewrite | Same] | None:
+    known = schema.versions(op.domain, op.type)
+    later = [v for v in known if v > op.version]
+    if not later:
+        return None
+    rows = UPGRADES.get(op.key)
+    if rows is None:
+        raise InexpressibleError(f"{op.type} has no upgrade from version {op.version} yet")
+    step = rows.get(later[0])
+    if step is None:
+        raise InexpressibleError(f"{op.type} has no upgrade from version {op.version} to {later[0]}")
+    return later[0], step

@@ -1,0 +1,6 @@
+"""control_flow: small well-typed instances of each operator."""
+
+from isomorph.ir.instances import Instance
+from isomorph.ir.opdef import Key
+
+INSTANCES: dict[Key, tuple[Instance, ...]] = {}

@@ -1,0 +1,138 @@
+"""Rewriting ops between versions: rows of the upgrade and downgrade tables, and what drives them.
+
+A row maps a version to the step that reaches it (upgrades) or leaves it (downgrades): `SAME` when
+the meaning did not change for what both versions allow, or a function that makes the change.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph.ir import schema
+from isomorph.ir.patch import Patch
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
+
+Rewrite = Callable[["Op", Patch], None]
+"""Puts other ops in an op's place with `patch.replace_op` / `patch.replace`; the driver applies.
+
+Ops it makes have the version that the step reaches (`version=`), or any other: the driver goes on
+from whatever version they have.
+"""
+
+
+class Same:
+    """The step changes nothing but the version."""
+
+
+SAME = Same()
+Steps = Mapping[int, "Rewrite | Same"]
+
+
+class InexpressibleError(Exception):
+    """Raised by a step for an op that the other version cannot express; the text is the reason."""
+
+    def __init__(self, reason: str, remedy: str = "", lowest: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+        self.lowest = lowest
+
+
+@dataclass(frozen=True, slots=True)
+class Inexpressible:
+    """An op that could not be moved to the version wanted."""
+
+    op: Op
+    reason: str
+    remedy: str
+    lowest: int | None
+    """The lowest opset known to express it, for downgrades."""
+
+
+def move(
+    graph: Graph,
+    next_step: Callable[[Op], tuple[int, Rewrite | Same] | None],
+) -> tuple[bool, list[Inexpressible]]:
+    """Apply steps to every op, here and in subgraphs, until none is left.
+
+    Args:
+        graph: changed in place.
+        next_step: the version that the next step reaches, and the step; `None` when the op is
+            where it should be. It may raise InexpressibleError.
+
+    Returns:
+        Whether anything changed, and the ops that are stuck (left as they are).
+    """
+    changed = False
+    stuck: list[Inexpressible] = []
+    stack = [graph]
+    while stack:
+        current = stack.pop()
+        waiting = deque(current.ops())
+        while waiting:
+            op = waiting.popleft()
+            try:
+                found = next_step(op)
+                if found is None:
+                    stack.extend(g for _, g in op.subgraphs())
+                    continue
+                version, step = found
+                if isinstance(step, Same):
+                    op.version = version
+                    waiting.appendleft(op)
+                else:
+                    patch = Patch(current, op)
+                    step(op, patch)
+                    waiting.extendleft(reversed(patch.made))
+                    patch.apply()
+                    if op in current.nx and op not in patch.made and op.version != version:
+                        raise InexpressibleError("the rewrite left the op in place")
+                changed = True
+            except InexpressibleError as error:
+                stuck.append(Inexpressible(op, error.reason, error.remedy, error.lowest))
+                stack.extend(g for _, g in op.subgraphs())
+    return changed, stuck
+
+
+def fits(op: Op, version: int) -> str:
+    """Why an op cannot simply be given another version of its schema; empty when it can.
+
+    Checked: element types, number of operands and results, attributes that the other lacks
+    (allowed at their default).
+    """
+    other = schema.schema(op.domain, op.type, version)
+    if other is None:
+        return f"{op.type} does not exist at version {version}"
+    from isomorph.ir.types import TensorType
+
+    if len(op.inputs) > other.max_inputs and any(v for v in op.inputs[other.max_inputs :]):
+        return f"{op.type}-{version} takes at most {other.max_inputs} inputs, not {len(op.inputs)}"
+    if len(op.outputs) > other.max_outputs:
+        return f"{op.type}-{version} has at most {other.max_outputs} outputs"
+    for values, output in ((op.inputs, False), (op.outputs, True)):
+        for index, value in enumerate(values):
+            if value is None or not isinstance(value.type, TensorType):
+                continue
+            if not other.allows(index, value.type.dtype, output=output):
+                return f"{op.type}-{version} does not allow {value.type.dtype}"
+    for name, given in op.attributes.items():
+        if name in other.attributes:
+            continue
+        own = op.schema
+        default = own.attributes[name].default if own and name in own.attributes else None
+        if given != default:
+            return f"{op.type}-{version} has no attribute {name!r} (here {given!r})"
+    return ""
+
+
+def drop_unknown_attributes(op: Op, version: int) -> None:
+    """Remove attributes that another version lacks; `fits` has said they are at their default."""
+    other = schema.schema(op.domain, op.type, version)
+    if other is not None:
+        for name in [n for n in op.attributes if n not in other.attributes]:
+            del op.attributes[name]
