@@ -1,0 +1,80 @@
+"""Compute equal things once: equal constants, and equal ops on equal operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isomorph.ir.graph import Graph, Op, Value
+from isomorph.ir.opdef import OPS
+from isomorph.ir.patch import Patch
+from isomorph.ir.weights import Weight
+from isomorph.passes.manager import every_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
+@dataclass(frozen=True)
+class CommonSubexpressions:
+    """Merge constants with the same bits, then deterministic ops with the same operands."""
+
+    name: str = "common-subexpressions"
+
+    def apply(self, graph: Graph) -> bool:
+        """Merge, in each graph by itself; whether anything was merged."""
+        return any([_merge_weights(g) | _merge_ops(g) for g in every_graph(graph)])
+
+
+def _merge_weights(graph: Graph) -> bool:
+    buckets: dict[Hashable, list[Value]] = {}
+    for value in graph.weights():
+        if value.weight is not None:
+            buckets.setdefault((value.weight.dtype, value.weight.shape), []).append(value)
+    patch = Patch(graph)
+    merged = False
+    for bucket in buckets.values():
+        first: dict[bytes, Value] = {}
+        for value in bucket if len(bucket) > 1 else ():
+            assert value.weight is not None
+            kept = first.setdefault(value.weight.digest(), value)
+            if kept is not value and not graph.is_output(value):
+                patch.replace(value, kept)
+                merged |= bool(graph.consumers(value))
+    patch.apply()
+    return merged
+
+
+def _merge_ops(graph: Graph) -> bool:
+    first: dict[Hashable, Op] = {}
+    merged = False
+    for op in graph.sorted_ops():
+        definition = OPS.get(op.key)
+        if definition is None or not definition.deterministic or any(True for _ in op.subgraphs()):
+            continue
+        kept = first.setdefault(_key(op), op)
+        if kept is op or any(graph.is_output(v) for v in op.results):
+            continue
+        patch = Patch(graph, op)
+        patch.replace_op(op, kept)
+        patch.apply()
+        merged = True
+    return merged
+
+
+def _key(op: Op) -> Hashable:
+    definition = OPS.get(op.key)
+    inputs = tuple(None if v is None else id(v) for v in op.inputs)
+    if definition is not None and definition.commutative and len(inputs) == 2:
+        inputs = tuple(sorted(inputs, key=str))
+    attributes = tuple(sorted((k, _plain(v)) for k, v in op.attributes.items()))
+    outputs = tuple(v is not None for v in op.outputs)
+    return op.domain, op.type, op.version, inputs, attributes, outputs
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Weight):
+        return value.digest().hex()
+    if isinstance(value, tuple) and value and isinstance(value[0], Weight):
+        return "".join(w.digest().hex() for w in value)
+    return repr(value)

@@ -1,0 +1,103 @@
+"""Compute what depends on constants alone, in float64, rounded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.interpret import widen
+from isomorph.ir.opdef import OPS
+from isomorph.ir.patch import Patch
+from isomorph.ir.semantics import evaluate
+from isomorph.ir.types import TensorType
+from isomorph.ir.weights import Weight
+from isomorph.passes.manager import every_graph
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op, Value
+
+
+@dataclass(frozen=True)
+class FoldConstants:
+    """Replace deterministic ops on constants by their results.
+
+    A chain of folded ops is carried in float64 and rounded to the stored dtype where it ends, so
+    a folded constant is one rounding away from the function's own value. Results larger than
+    both `budget` bytes and the operands together stay as they are: an expanded constant only
+    makes the file bigger.
+    """
+
+    name: str = "fold-constants"
+    budget: int = 1 << 16
+
+    def apply(self, graph: Graph) -> bool:
+        """Fold, in each graph by itself; whether anything was folded."""
+        return any([self._fold(g) for g in every_graph(graph)])
+
+    def _fold(self, graph: Graph) -> bool:
+        exact: dict[Value, Any] = {}
+        changed = False
+        for op in graph.sorted_ops():
+            if not _foldable(op):
+                continue
+            operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
+            if not self._affordable(op, operands):
+                continue
+            try:
+                results = evaluate(op, operands, wide=True)
+            except UnsupportedError:
+                continue  # neither we nor the reference can compute it: the op stays
+            changed |= self._replace(graph, op, results, exact)
+        return changed
+
+    def _wide(self, value: Value, exact: dict[Value, Any]) -> Any:
+        if value not in exact:
+            assert value.weight is not None
+            exact[value] = widen(value.weight.numpy())
+        return exact[value]
+
+    def _affordable(self, op: Op, operands: list[Any]) -> bool:
+        kinds = [v.type for v in op.results]
+        if not all(isinstance(k, TensorType) and k.static_shape is not None for k in kinds):
+            return op.type == "Constant"
+        made = sum(
+            int(np.prod(k.static_shape or ())) * max(k.dtype.bits, 8) // 8
+            for k in kinds
+            if isinstance(k, TensorType)
+        )
+        return made <= max(self.budget, sum(np.asarray(o).nbytes for o in operands if o is not None))
+
+    def _replace(self, graph: Graph, op: Op, results: list[Any], exact: dict[Value, Any]) -> bool:
+        patch = Patch(graph, op)
+        for value, result in zip(op.outputs, results, strict=False):
+            if value is None:
+                continue
+            if not isinstance(result, np.ndarray | np.generic):
+                return False
+            dtype = value.type.dtype if isinstance(value.type, TensorType) else None
+            if op.type == "Constant" and isinstance(op.attributes.get("value"), Weight):
+                weight: Weight = op.attributes["value"]
+            else:
+                stored = result if dtype is None else np.asarray(result).astype(dtype.numpy)
+                weight = Weight.of(stored, dtype)
+            constant = patch.weight(weight, value.name)
+            exact[constant] = result
+            patch.replace(value, constant)
+        patch.remove(op)
+        patch.apply()
+        return True
+
+
+def _foldable(op: Op) -> bool:
+    definition = OPS.get(op.key)
+    return (
+        definition is not None
+        and definition.deterministic
+        and bool(op.outputs)
+        and not op.captures
+        and not any(True for _ in op.subgraphs())
+        and all(v is None or v.weight is not None for v in op.inputs)
+    )

@@ -1,0 +1,72 @@
+"""Reshapes of reshapes become one: only the last shape matters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.ir.patch import Patch
+from isomorph.ir.types import TensorType
+from isomorph.passes.rules import Rules
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
+
+_RESHAPES = frozenset(("", t) for t in ("Reshape", "Flatten", "Squeeze", "Unsqueeze"))
+
+
+def merge(graph: Graph, op: Op) -> Patch | None:
+    """Reshape(f(x), shape) = Reshape(x, shape) for any f that only changes the shape."""
+    operand, shape = op.inputs[0], op.input(1)
+    before = operand.producer if operand is not None else None
+    if before is None or before.key not in _RESHAPES or shape is None:
+        return None
+    if not _independent(op):
+        return None
+    patch = Patch(graph, op)
+    made = patch.op(
+        "Reshape", [before.inputs[0], shape], dict(op.attributes), types=[op.output.type]
+    )
+    patch.replace_op(op, made)
+    return patch
+
+
+def _independent(op: Op) -> bool:
+    """Whether the shape wanted copies no dim (a 0) from the operand."""
+    if op.attr("allowzero"):
+        return True
+    shape = op.inputs[1]
+    assert shape is not None
+    return shape.weight is not None and bool(np.all(shape.weight.numpy() != 0))
+
+
+def as_reshape(graph: Graph, op: Op) -> Patch | None:
+    """Squeeze, Unsqueeze or Flatten after another of them, to a known shape: one Reshape."""
+    operand = op.inputs[0]
+    before = operand.producer if operand is not None else None
+    if before is None or before.key not in _RESHAPES or len(graph.consumers(before.output)) > 1:
+        return None
+    kind = op.output.type
+    if not isinstance(kind, TensorType) or kind.shape is None:
+        return None
+    unknown = [d for d in kind.shape if not isinstance(d, int)]
+    if len(unknown) > 1 or 0 in kind.shape:
+        return None
+    wanted = [d if isinstance(d, int) else -1 for d in kind.shape]
+    patch = Patch(graph, op)
+    shape = patch.weight(np.array(wanted, np.int64), "shape")
+    made = patch.op("Reshape", [before.inputs[0], shape], types=[kind])
+    patch.replace_op(op, made)
+    return patch
+
+
+RESHAPE_CHAINS = Rules(
+    "reshape-chains",
+    {
+        ("", "Reshape"): (merge,),
+        ("", "Squeeze"): (as_reshape,),
+        ("", "Unsqueeze"): (as_reshape,),
+        ("", "Flatten"): (as_reshape,),
+    },
+)
