@@ -1,0 +1,72 @@
+# Everything here needs python3 (3.11 or newer) and make; the rest is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+TYPED := build/typing
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types unit check-generated coverage models bench clean
+
+help:  ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
+
+# A stamp per environment: it is installed again only when what it depends on has changed.
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "isomorph needs Python 3.11 or newer; name one with: make PYTHON=python3.11"; exit 2; }
+	@$(PYTHON) -m venv --clear $(VENV) || \
+	  { echo "this Python cannot make environments; on Debian and Ubuntu: apt install python3-venv"; exit 2; }
+	@$(PIP_INSTALL) setuptools
+	@touch $@
+
+$(VENV)/installed: $(VENV)/made pyproject.toml setup.py constraints.txt compiler/__init__.py
+	@echo "installing isomorph into $(VENV)"
+	@$(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/made pyproject.toml setup.py constraints.txt compiler/__init__.py
+	@echo "installing isomorph and its test tools into $(VENV)"
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[test]'
+	@touch $(VENV)/installed $@
+
+demo: $(VENV)/installed  ## check, export and verify a trained digit classifier
+	@$(PY) examples/digits/demo.py
+
+test: lint types unit  ## install, then lint, type-check and run all tests
+
+unit: $(VENV)/installed-test  ## the tests alone
+	@$(PY) -m pytest --numprocesses $(WORKERS)
+
+lint: $(VENV)/installed-test  ## ruff: rules and formatting
+	@$(PY) -m ruff check
+	@$(PY) -m ruff format --check --quiet
+
+format: $(VENV)/installed-test  ## let ruff mend what it can
+	@$(PY) -m ruff check --fix
+	@$(PY) -m ruff format
+
+# No type checker follows an editable install, so a built copy is checked. Pyright calls it a success
+# when it finds no file at all, hence the second look at what it says.
+types: $(VENV)/installed-test  ## pyright, strict, over a built copy of the package
+	@rm -rf $(TYPED)
+	@$(PY) setup.py --quiet build_py --build-lib $(TYPED)
+	@said=$$($(PY) -m pyright --pythonpath $(PY)); status=$$?; echo "$$said"; \
+	  case "$$said" in *"No source files"*) exit 1;; esac; exit $$status
+
+check-generated: $(VENV)/installed-test  ## fail when op_coverage.md is out of date
+	@$(PY) -m isomorph coverage > /dev/null
+
+coverage: $(VENV)/installed-test  ## measure the operator coverage and write op_coverage.md
+	@$(PY) -m isomorph coverage --measure --write
+
+models: $(VENV)/installed-test  ## fetch the trained .onnx files and describe them in docs/real-models.md
+	@$(PY) -m tests.realmodels_page
+
+bench: $(VENV)/installed-test  ## run every benchmark
+	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+
+clean:  ## remove the environment and everything that was built or fetched
+	rm -rf $(VENV) .cache .hypothesis .pytest_cache .ruff_cache build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
