@@ -1,0 +1,5 @@
+"""`python -m isomorph`."""
+
+from isomorph.cli import main
+
+main()

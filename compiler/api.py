@@ -1,0 +1,292 @@
+"""The functions that `import isomorph` offers: capture, check, export, verify, compile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.exporters.coverage.report import SCHEMA_VERSION, ExportError, Report
+from isomorph.ir.errors import IsomorphError, UnsupportedError
+from isomorph.ir.graph import Graph, copy_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isomorph.exporters.target import Target
+    from isomorph.parity.verdict import Verdict
+    from isomorph.runtime.device import Run
+
+    Progress = Callable[[str], None]
+
+
+class ParityError(IsomorphError):
+    """An export whose file does not compute what its source does; nothing was put in place."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(str(verdict))
+        self.verdict = verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """What an export made.
+
+    Attributes:
+        paths: the model file first, then its data files.
+        opset, ir_version: of the file.
+        nodes: operators in its main graph.
+        bytes: size of all files together.
+        report: the coverage report it was checked against.
+        verdict: the parity verdict, `None` when verification was switched off.
+    """
+
+    paths: tuple[Path, ...]
+    opset: int
+    ir_version: int
+    nodes: int
+    bytes: int
+    report: Report
+    verdict: Verdict | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "paths": [str(p) for p in self.paths],
+            "opset": self.opset,
+            "ir_version": self.ir_version,
+            "nodes": self.nodes,
+            "bytes": self.bytes,
+            "report": self.report.to_json(),
+            "verdict": None if self.verdict is None else self.verdict.to_json(),
+        }
+
+
+def load(path: str | Path) -> Graph:
+    """The graph of an .onnx file, its ops at the versions they were written in.
+
+    Raises:
+        InvalidModelError: when the file is not a valid model.
+        UnsupportedError: when it uses a construct that is not read yet.
+    """
+    from isomorph.frontends.onnx.reader import read
+
+    return read(path)
+
+
+def trace(
+    source: Any,
+    inputs: Sequence[str],
+    *,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Graph:
+    """Capture an array function as a graph.
+
+    Args:
+        source: a function written against `isomorph.array` or numpy.
+        inputs: one specification per parameter, such as `x: float32[batch, 1, 8, 8] in 0..1`.
+        input_names: names for the graph's inputs; the parameters' names by default.
+        output_names: names for its outputs; `output`, `output_0`, … or dict keys by default.
+
+    Raises:
+        SpecError: when a specification cannot be read.
+        TraceError: when the function does something that cannot be captured; names the line.
+    """
+    if _is_torch(source):
+        raise UnsupportedError(
+            f"{type(source).__name__} is a PyTorch object, and PyTorch models are not captured yet; "
+            "export it with torch.onnx.export and use the file: check, verify and export take it"
+        )
+    if not callable(source):
+        raise UnsupportedError(
+            f"cannot trace {type(source).__name__} {source!r}: a function on arrays is expected"
+        )
+    from isomorph.frontends.array.trace import trace_array
+    from isomorph.frontends.spec import parse_specs
+
+    return trace_array(
+        source, parse_specs(inputs), input_names=input_names, output_names=output_names
+    )
+
+
+def check(
+    source: Graph | str | Path,
+    *,
+    opset: int | None = None,
+    runtime: str = "onnxruntime",
+    provider: str = "cpu",
+) -> Report:
+    """Every obstacle to an export at once; writes nothing.
+
+    Args:
+        source: a graph, or the path of an .onnx file.
+        opset: the opset wanted; the newest that the run time loads by default.
+        runtime: `onnxruntime` (the installed release) or `onnxruntime==1.31.1`.
+        provider: the execution provider, `cpu`.
+    """
+    from isomorph.exporters.coverage.check import check as find
+    from isomorph.exporters.target import make_target
+
+    return find(_prepared(_graph(source)), make_target(opset, runtime, provider))
+
+
+def export(
+    source: Graph | str | Path,
+    path: str | Path,
+    *,
+    opset: int | None = None,
+    runtime: str = "onnxruntime",
+    provider: str = "cpu",
+    cases: int = 200,
+    seed: int = 0,
+    verify: bool = True,
+    accept_suspect: bool = False,
+    progress: Progress | None = None,
+) -> ExportResult:
+    """Check, write, load in the run time, verify, and only then move the file into place.
+
+    Args:
+        source: a graph, or the path of an .onnx file.
+        path: where the model goes; an existing file is replaced as one.
+        opset, runtime, provider: as for `check`.
+        cases, seed: as for `verify`.
+        verify: switch parity testing off; the run time still has to load the file.
+        accept_suspect: let a SUSPECT verdict pass.
+        progress: told each stage as it begins.
+
+    Raises:
+        ExportError: obstacles were found; carries the report.
+        ParityError: the file computes something else; carries the verdict, whose replay is kept.
+    """
+    from isomorph.exporters.coverage.check import check as find
+    from isomorph.exporters.onnx.writer import stage
+    from isomorph.exporters.target import make_target
+    from isomorph.runtime.ort import load_in_subprocess
+
+    say = progress or (lambda _: None)
+    say("read")
+    reference = _graph(source)
+    target = make_target(opset, runtime, provider)
+    verbatim = _verbatim(reference, target)
+    say("optimize")
+    graph = reference if verbatim else _optimized(reference)
+    say("check")
+    report = find(graph, target)
+    if not report.ok:
+        raise ExportError(report)
+    say("write")
+    staged = stage(graph, Path(path), target)
+    try:
+        say("load")
+        load_in_subprocess(staged.path)
+        verdict = None
+        if verify:
+            say("verify")
+            from isomorph.parity.engine import verify as judge
+
+            verdict = judge(reference, staged.path, cases=cases, seed=seed, progress=progress)
+            failed = verdict.exit_code not in ((0, 4) if accept_suspect else (0,))
+            if failed:
+                raise ParityError(verdict)
+        say("commit")
+        result = staged.commit()
+    finally:
+        staged.discard()
+    return ExportResult(
+        result.paths,
+        result.opset,
+        result.ir_version,
+        result.nodes,
+        result.bytes,
+        report,
+        verdict,
+    )
+
+
+def verify(
+    reference: Any,
+    model: Graph | str | Path,
+    *,
+    inputs: Sequence[str] = (),
+    cases: int = 200,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Verdict:
+    """Whether two models compute the same function, and whether the run time computes it well.
+
+    Args:
+        reference: a graph, the path of an .onnx file, or a function on arrays.
+        model: the candidate: the path of an .onnx file from any exporter, or a graph.
+        inputs: specifications, needed for a function and optional otherwise.
+        cases: how many inputs to try.
+        seed: of the inputs; the same seed tries the same ones.
+        progress: told each stage as it begins.
+        options: passed on to `isomorph.parity.engine.verify`.
+    """
+    from isomorph.parity.engine import verify as judge
+
+    return judge(
+        reference, model, inputs=inputs, cases=cases, seed=seed, progress=progress, **options
+    )
+
+
+def compile(  # noqa: A001 - the name that the interface fixes
+    source: Graph | str | Path, *, device: str = "cpu"
+) -> Run:
+    """Something to call: `run(*arrays, **named)` gives the outputs as a tuple.
+
+    Args:
+        source: a graph, or the path of an .onnx file.
+        device: `cpu` (onnxruntime) or `reference` (the interpreter).
+    """
+    from isomorph.runtime.device import compile_graph
+
+    return compile_graph(_graph(source), device)
+
+
+def _graph(source: Graph | str | Path) -> Graph:
+    return source if isinstance(source, Graph) else load(source)
+
+
+def _prepared(graph: Graph) -> Graph:
+    """A copy, upgraded and typed: what `check` looks at."""
+    return _optimized(graph)
+
+
+def _optimized(graph: Graph) -> Graph:
+    """A copy at canonical versions after the portable passes."""
+    from isomorph.frontends.onnx.upgrade import upgrade
+    from isomorph.passes.canonical import CANONICAL
+
+    copied, _ = copy_graph(graph)
+    upgrade(copied)
+    CANONICAL.run(copied)
+    return copied
+
+
+def _verbatim(graph: Graph, target: Target) -> bool:
+    """Whether a file is to be written as it was read: its own opset, below what is rewritten."""
+    from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
+
+    own = graph.opsets.get("")
+    return own == target.opset and own < LOWEST_WRITTEN
+
+
+def _is_torch(source: Any) -> bool:
+    return any(t.__module__.split(".")[0] == "torch" for t in type(source).__mro__)
+
+
+__all__ = [
+    "ExportError",
+    "ExportResult",
+    "ParityError",
+    "check",
+    "compile",
+    "export",
+    "load",
+    "trace",
+    "verify",
+]

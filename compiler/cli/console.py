@@ -1,0 +1,73 @@
+"""What every command does around its work: progress, JSON, errors as exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from isomorph.ir.errors import IsomorphError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SCHEMA_VERSION = 1
+
+
+def emit(document: dict[str, Any]) -> None:
+    """Print the one JSON document."""
+    print(json.dumps(document, indent=2, default=str, allow_nan=False))
+
+
+@contextmanager
+def command(*, as_json: bool) -> Iterator[Callable[[str], None]]:
+    """Run a command's body; typed errors become one sentence and an exit code.
+
+    Yields:
+        A function to tell each stage to; it shows a spinner on a terminal, and is silent elsewhere.
+    """
+    from isomorph.api import ExportError, ParityError
+
+    with _progress(as_json) as say:
+        try:
+            yield say
+        except ExportError as error:
+            _fail(error, 1, as_json, error.report.to_json())
+        except ParityError as error:
+            _fail(error, error.verdict.exit_code, as_json, error.verdict.to_json())
+        except IsomorphError as error:
+            _fail(error, 2, as_json, None)
+        except (OSError, MemoryError) as error:
+            _fail(error, 2, as_json, None)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+
+
+def _fail(error: BaseException, code: int, as_json: bool, document: dict[str, Any] | None) -> None:
+    text = str(error) or type(error).__name__
+    if as_json:
+        emit(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "error": type(error).__name__,
+                "message": text,
+                **(document or {}),
+            }
+        )
+    else:
+        print(text if code != 2 else f"error: {text}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _progress(as_json: bool) -> Iterator[Callable[[str], None]]:
+    if as_json or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda stage: status.update(stage)

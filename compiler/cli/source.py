@@ -1,0 +1,149 @@
+"""What SOURCE on the command line stands for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.ir.errors import IsomorphError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Graph
+
+
+class SourceError(IsomorphError):
+    """A SOURCE that names nothing usable."""
+
+
+def resolve(text: str) -> Any:
+    """The path of a model file, or the Python object that `file.py:name` names.
+
+    Raises:
+        SourceError: when there is no such file, module or name, or its code fails.
+        UnsupportedError: for kinds of source that are not captured yet.
+    """
+    place, colon, name = text.rpartition(":")
+    if colon and name.isidentifier() and place and not text.endswith((".onnx", ".pt2")):
+        return _python_object(place, name)
+    path = Path(text)
+    if path.suffix == ".py" or (not path.suffix and not path.exists()):
+        raise SourceError(f"{text!r} names no object: write {text}:NAME, NAME being a function in it")
+    if path.suffix == ".pt2":
+        raise UnsupportedError(f"{text}: PyTorch programs are not captured yet; export to .onnx first")
+    return path
+
+
+def graph_of(
+    text: str,
+    inputs: Sequence[str],
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Graph:
+    """The graph of a SOURCE, captured or loaded."""
+    import isomorph as iso
+
+    found = resolve(text)
+    if isinstance(found, Path):
+        graph = iso.load(found)
+        _apply_specs(graph, inputs)
+        _rename(graph, input_names, output_names)
+        return graph
+    if not inputs and callable(found) and not _parameters(found):
+        found = found()
+    if not inputs:
+        raise SourceError(
+            f"{text}: its inputs are not known; add --input 'name: float32[batch, …]' for each"
+        )
+    return iso.trace(found, inputs, input_names=input_names, output_names=output_names)
+
+
+def _apply_specs(graph: Graph, inputs: Sequence[str]) -> None:
+    """Let `--input` narrow what a file says of its inputs: dims, constraints, value domains."""
+    from isomorph.frontends.spec import parse_specs
+    from isomorph.ir.infer import merge
+
+    by_name = {v.name: v for v in graph.inputs}
+    for spec in parse_specs(inputs):
+        value = by_name.get(spec.name)
+        if value is None:
+            raise SourceError(
+                f"--input {spec.name!r}: the model's inputs are {', '.join(sorted(by_name))}"
+            )
+        try:
+            value.type = merge(value.type, spec.type)
+        except ValueError as error:
+            raise SourceError(f"--input {spec.name!r}: {error}") from None
+        graph.constraints.extend(spec.constraints)
+        if spec.domain is not None:
+            graph.domains[spec.name] = spec.domain
+
+
+def _rename(
+    graph: Graph, input_names: Sequence[str] | None, output_names: Sequence[str] | None
+) -> None:
+    for option, values, names in (
+        ("--input-names", graph.inputs, input_names),
+        ("--output-names", graph.outputs, output_names),
+    ):
+        if names is None:
+            continue
+        if len(names) != len(values):
+            raise SourceError(f"{option} has {len(names)} names, the model has {len(values)}")
+        for value, name in zip(values, names, strict=True):
+            graph.rename(value, name)
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ["?"]
+
+
+def _python_object(place: str, name: str) -> Any:
+    module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        public = ", ".join(n for n in vars(module) if not n.startswith("_")) or "nothing"
+        raise SourceError(f"{place} has no {name!r}; it defines {public}") from None
+
+
+def _module_of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise SourceError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise SourceError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return _guarded(lambda: spec.loader.exec_module(module), module, str(path))  # type: ignore[union-attr]
+
+
+def _module(name: str) -> Any:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    return _guarded(lambda: importlib.import_module(name), None, name)
+
+
+def _guarded(run: Any, module: Any, place: str) -> Any:
+    """Run user code; what goes wrong in it is told with its own file and line."""
+    try:
+        found = run()
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}:{last.lineno}"
+        raise SourceError(
+            f"{place} cannot be imported: {type(error).__name__}: {error} (at {where})"
+        ) from error
+    return found if module is None else module

@@ -1,0 +1,90 @@
+"""What `check` says: findings, all of them at once, each with its places and its remedy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from isomorph.ir.errors import IsomorphError
+
+if TYPE_CHECKING:
+    from isomorph.exporters.target import Target
+
+SCHEMA_VERSION = 1
+
+Kind = Literal["unsupported-op", "no-kernel", "dtype", "opset", "shape", "risk"]
+Severity = Literal["obstacle", "risk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that stands in the way of an export (or may do so), wherever it occurs.
+
+    Attributes:
+        op, domain, version: the operator, at the version it has in the graph.
+        dtypes: element types of the operands concerned.
+        count: how many ops it concerns.
+        where: `file:line` of the user's source, or node names.
+        kind: what sort of obstacle.
+        reason: what is the matter.
+        remedy: what to do about it.
+        severity: `obstacle` stops an export, `risk` does not.
+    """
+
+    op: str
+    domain: str
+    version: int
+    dtypes: tuple[str, ...]
+    count: int
+    where: tuple[str, ...]
+    kind: Kind
+    reason: str
+    remedy: str
+    severity: Severity = "obstacle"
+
+    def __str__(self) -> str:
+        name = f"{self.domain}.{self.op}" if self.domain else self.op
+        kinds = f" ({', '.join(self.dtypes)})" if self.dtypes else ""
+        times = f" ×{self.count}" if self.count > 1 else ""
+        places = ", ".join(self.where[:8]) + (", …" if len(self.where) > 8 else "")
+        return (
+            f"{self.severity}: {name}-{self.version}{kinds}{times} [{self.kind}] at {places or '?'}\n"
+            f"    {self.reason}\n    remedy: {self.remedy}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings for one graph and one target."""
+
+    target: Target
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands in the way."""
+        return not any(f.severity == "obstacle" for f in self.findings)
+
+    def __str__(self) -> str:
+        obstacles = sum(f.severity == "obstacle" for f in self.findings)
+        risks = len(self.findings) - obstacles
+        head = f"{'exportable' if self.ok else 'not exportable'} for {self.target}: "
+        head += f"{obstacles} obstacle{'s' * (obstacles != 1)}, {risks} risk{'s' * (risks != 1)}"
+        return "\n".join([head, *map(str, self.findings)])
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data; `schema_version` changes when its form does."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "ok": self.ok,
+            "target": self.target.to_json(),
+            "findings": [asdict(f) for f in self.findings],
+        }
+
+
+class ExportError(IsomorphError):
+    """An export that found obstacles; nothing was written. Carries the report."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
