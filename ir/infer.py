@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.dims import Dim, Expr
+from isomorph.ir.constants import constant
+from isomorph.ir.dims import Constraint, Dim, Expr
 from isomorph.ir.errors import TypeInferenceError
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import (
@@ -21,6 +22,8 @@ from isomorph.ir.types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isomorph.ir.graph import Graph, Op, Value
 
 CONTENT_LIMIT = 1024
@@ -40,9 +43,16 @@ class Content:
 class Context:
     """What a shape rule may ask of the op it types."""
 
-    def __init__(self, op: Op, graph: Graph, contents: dict[Value, Content]) -> None:
+    def __init__(
+        self,
+        op: Op,
+        graph: Graph,
+        contents: dict[Value, Content],
+        constraints: Sequence[Constraint] = (),
+    ) -> None:
         self.op = op
         self.graph = graph
+        self.constraints = constraints
         self._contents = contents
 
     # operands
@@ -95,8 +105,9 @@ class Context:
         value = self.op.input(index)
         if value is None:
             return None
-        if value.weight is not None:
-            return value.weight.numpy()
+        weight = constant(value)
+        if weight is not None:
+            return weight.numpy()
         known = self._contents.get(value)
         if known is None or not all(isinstance(e, int) for e in known.elements):
             return None
@@ -109,15 +120,20 @@ class Context:
         value = self.op.input(index)
         if value is None:
             return None
+        known = self._content(value)
+        return None if known is None else known.elements
+
+    def _content(self, value: Value) -> Content | None:
         known = self._contents.get(value)
         if known is not None:
-            return known.elements
-        weight = value.weight
+            return known
+        weight = constant(value)
         if weight is None or not weight.dtype.is_integer or weight.size > CONTENT_LIMIT:
             return None
         if len(weight.shape) > 1:
             return None
-        return tuple(int(v) for v in weight.numpy().reshape(-1))
+        elements = tuple(int(v) for v in weight.numpy().reshape(-1))
+        return Content(elements, scalar=not weight.shape)
 
     def know(self, elements: tuple[Dim, ...], *, scalar: bool = False, output: int = 0) -> None:
         """Record the elements of an integer result of rank 1 (or 0, when `scalar`)."""
@@ -127,6 +143,29 @@ class Context:
         if value is not None:
             self._contents[value] = Content(elements, scalar=scalar)
 
+    def infer_subgraph(self, graph: Graph, inputs: Sequence[int | None] = ()) -> bool:
+        """Type a subgraph of the op; its captures, and those of its formal inputs that are
+        operands of the op unchanged (by position, `None` for others), keep type and contents.
+
+        Returns whether any type changed.
+        """
+        inner: dict[Value, Content] = {}
+        pairs = list(zip(graph.captures, self.op.captures, strict=True))
+        for formal, index in zip(graph.inputs, inputs, strict=False):
+            actual = None if index is None else self.op.input(index)
+            if actual is not None:
+                pairs.append((formal, actual))
+        changed = False
+        for formal, actual in pairs:
+            if actual.type is not None:
+                merged = merge(formal.type, actual.type)
+                changed |= merged != formal.type
+                formal.type = merged
+            known = self._content(actual)
+            if known is not None:
+                inner[formal] = known
+        return infer(graph, inner, self.constraints) or changed
+
     def error(self, message: str) -> TypeInferenceError:
         """An error that names the op, its place, and its operand types."""
         operands = ", ".join(str(v.type) if v is not None else "-" for v in self.op.inputs)
@@ -135,28 +174,40 @@ class Context:
         )
 
 
-def infer(graph: Graph, contents: dict[Value, Content] | None = None) -> bool:
+def infer(
+    graph: Graph,
+    contents: dict[Value, Content] | None = None,
+    constraints: Sequence[Constraint] | None = None,
+) -> bool:
     """Set the type of every value that can be known; returns whether any changed.
 
     Rules exist for canonical versions; other ops keep the types they were read with.
+
+    Args:
+        graph: changed in place, its subgraphs too.
+        contents: known elements of values; extended.
+        constraints: relations between dims that hold; the graph's own by default.
 
     Raises:
         TypeInferenceError: when operands do not fit their operator, or an inferred type
             contradicts a stated one.
     """
     known = {} if contents is None else contents
+    held = graph.constraints if constraints is None else constraints
     changed = False
     for op in graph.sorted_ops():
-        changed |= infer_op(op, graph, known)
+        changed |= infer_op(op, graph, known, held)
     return changed
 
 
-def infer_op(op: Op, graph: Graph, contents: dict[Value, Content]) -> bool:
+def infer_op(
+    op: Op, graph: Graph, contents: dict[Value, Content], constraints: Sequence[Constraint] = ()
+) -> bool:
     """Type the results of one op; returns whether any changed."""
     definition = OPS.get(op.key)
     if definition is None or not is_canonical(op):
         return False
-    context = Context(op, graph, contents)
+    context = Context(op, graph, contents, constraints)
     changed = False
     for index, (value, found) in enumerate(
         zip(op.outputs, definition.rule(context), strict=False)
