@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isomorph.ir.infer import Context
+    from isomorph.ir.context import Context
     from isomorph.ir.types import Type
 
     ShapeRule = Callable[[Context], tuple[Type | None, ...]]

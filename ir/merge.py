@@ -1,0 +1,58 @@
+"""The more precise of two types for one value."""
+
+from __future__ import annotations
+
+from isomorph.ir.dims import Dim, Expr
+from isomorph.ir.types import (
+    MapType,
+    OptionalType,
+    SequenceType,
+    Shape,
+    SparseType,
+    TensorType,
+    Type,
+)
+
+
+def merge(stated: Type | None, inferred: Type) -> Type:
+    """The more precise of two types for one value.
+
+    Numbers win over symbols, inferred expressions over stated names, anything over unknown.
+
+    Raises:
+        ValueError: when they contradict each other.
+    """
+    if stated is None:
+        return inferred
+    match stated, inferred:
+        case TensorType(), TensorType():
+            if stated.dtype is not inferred.dtype:
+                raise ValueError(f"inferred {inferred}, but {stated} is stated")
+            return TensorType(stated.dtype, merge_shapes(stated.shape, inferred.shape))
+        case SparseType(), SparseType():
+            return inferred
+        case SequenceType(a), SequenceType(b):
+            return SequenceType(merge(a, b))
+        case OptionalType(a), OptionalType(b):
+            return OptionalType(merge(a, b))
+        case MapType(), MapType():
+            return inferred
+        case _:
+            raise ValueError(f"inferred {inferred}, but {stated} is stated")
+
+
+def merge_shapes(stated: Shape | None, inferred: Shape | None) -> Shape | None:
+    """The more precise of two shapes; raises ValueError on a contradiction."""
+    if stated is None or inferred is None:
+        return inferred if stated is None else stated
+    if len(stated) != len(inferred):
+        raise ValueError(f"inferred rank {len(inferred)}, but rank {len(stated)} is stated")
+    return tuple(_merge_dim(a, b) for a, b in zip(stated, inferred, strict=True))
+
+
+def _merge_dim(stated: Dim, inferred: Dim) -> Dim:
+    if isinstance(stated, int) and isinstance(inferred, int) and stated != inferred:
+        raise ValueError(f"inferred dim {inferred}, but {stated} is stated")
+    if inferred is None or (isinstance(inferred, Expr) and isinstance(stated, int)):
+        return stated
+    return inferred
