@@ -24,7 +24,9 @@ class Examined:
 
     def __str__(self) -> str:
         mark = "ok  " if self.ok else "FIX "
-        return f"{mark} {self.name}: {self.found}" + (f"\n     repair: {self.repair}" if self.repair else "")
+        return f"{mark} {self.name}: {self.found}" + (
+            f"\n     repair: {self.repair}" if self.repair else ""
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -77,9 +79,7 @@ def _gpu_wheel_here() -> bool:
 
 def _runtime_works() -> Examined:
     """Import it in a process of its own: a broken build takes the process with it."""
-    code = (
-        "import onnxruntime as o; print(o.__version__, ','.join(o.get_available_providers()))"
-    )
+    code = "import onnxruntime as o; print(o.__version__, ','.join(o.get_available_providers()))"
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, a constant program
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
@@ -112,5 +112,9 @@ def _optional(name: str, what: str, repair: str) -> Examined:
 def _compiler() -> Examined:
     for name in ("g++", "clang++"):
         if shutil.which(name):
-            return Examined("C++ compiler", True, f"{name}; for the kernel simulator, which is to come")
-    return Examined("C++ compiler", True, "none; only the kernel simulator, which is to come, needs one")
+            return Examined(
+                "C++ compiler", True, f"{name}; for the kernel simulator, which is to come"
+            )
+    return Examined(
+        "C++ compiler", True, "none; only the kernel simulator, which is to come, needs one"
+    )

@@ -139,10 +139,10 @@ class Context:
             self._contents[value] = Content(elements, scalar=scalar)
 
     def infer_subgraph(self, graph: Graph, inputs: Sequence[int | None] = ()) -> bool:
-        """Type a subgraph of the op; its captures, and those of its formal inputs that are
-        operands of the op unchanged (by position, `None` for others), keep type and contents.
+        """Type a subgraph of the op; whether any type changed.
 
-        Returns whether any type changed.
+        Its captures keep type and contents, and so do those of its formal inputs that are
+        operands of the op unchanged: `inputs` names the operand of each, `None` for others.
         """
         inner: dict[Value, Content] = {}
         pairs = list(zip(graph.captures, self.op.captures, strict=True))

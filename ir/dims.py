@@ -9,27 +9,32 @@ from __future__ import annotations
 import ast
 import operator
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 from weakref import WeakValueDictionary
 
 from isomorph.ir.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-Atom = tuple  # ("sym", name) | ("div", Expr | int, Expr | int) | ("max", Expr | int, Expr | int)
-Monomial = tuple  # a sorted tuple of atoms; () is the constant term
+Atom = tuple[Any, ...]
+"""("sym", name), ("div", dividend, divisor) or ("max", a, b)."""
+Monomial = tuple[Atom, ...]
+"""A product of atoms, sorted; () is the constant term."""
+Terms = tuple[tuple[Monomial, int], ...]
 
 
 class Expr:
     """A symbolic integer; build with `symbol`, `+`, `-`, `*`, `//`, `%` and `maximum`."""
 
     __slots__ = ("__weakref__", "_text", "terms")
-    _interned: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
-    terms: tuple[tuple[Monomial, int], ...]
+    _interned: ClassVar[WeakValueDictionary[Terms, Expr]] = WeakValueDictionary()
+    terms: Terms
+    _text: str | None
 
-    def __new__(cls, terms: dict[Monomial, int]) -> Expr:
+    def __new__(cls, terms: dict[Monomial, int]) -> Self:
         key = tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key))
         found = cls._interned.get(key)
         if found is None:
@@ -37,7 +42,7 @@ class Expr:
             found.terms = key
             found._text = None
             cls._interned[key] = found
-        return found
+        return cast("Self", found)
 
     def __add__(self, other: int | Expr) -> int | Expr:
         total = dict(self.terms)
@@ -91,13 +96,14 @@ class Expr:
         value = substitute(self, dims)
         if isinstance(value, int):
             return value
-        raise KeyError(", ".join(sorted(value.symbols())))  # type: ignore[union-attr]
+        raise KeyError(", ".join(sorted(value.symbols())))
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[type[Expr], tuple[dict[Monomial, int]]]:
         return Expr, (dict(self.terms),)
 
 
 Dim = int | Expr | None
+Bindings = Mapping[str, int] | Mapping[str, int | Expr]
 
 
 def symbol(name: str) -> Expr:
@@ -137,7 +143,11 @@ def minimum(a: int | Expr, b: int | Expr) -> int | Expr:
     return -maximum(-a, -b)
 
 
-def substitute(dim: Dim, dims: Mapping[str, int | Expr]) -> Dim:
+@overload
+def substitute(dim: int | Expr, dims: Bindings) -> int | Expr: ...
+@overload
+def substitute(dim: None, dims: Bindings) -> None: ...
+def substitute(dim: Dim, dims: Bindings) -> Dim:
     """`dim` with symbols replaced where `dims` knows them."""
     if not isinstance(dim, Expr):
         return dim
@@ -212,12 +222,12 @@ RELATIONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def _term_key(term: tuple[Monomial, int]) -> tuple:
+def _term_key(term: tuple[Monomial, int]) -> tuple[int, str]:
     monomial, _ = term
     return (-len(monomial), str(monomial))
 
 
-def _terms(value: int | Expr) -> tuple[tuple[Monomial, int], ...]:
+def _terms(value: int | Expr) -> Terms:
     return value.terms if isinstance(value, Expr) else (((), value),) if value else ()
 
 
@@ -236,7 +246,7 @@ def _exact_quotient(a: int | Expr, b: Expr) -> int | Expr | None:
         return 1
     if len(b.terms) != 1:
         return None
-    (divisor, factor), = b.terms
+    ((divisor, factor),) = b.terms
     result: dict[Monomial, int] = {}
     for monomial, c in _terms(a):
         left = list(monomial)
@@ -250,7 +260,7 @@ def _exact_quotient(a: int | Expr, b: Expr) -> int | Expr | None:
     return _simplest(result)
 
 
-def _substitute_atom(atom: Atom, dims: Mapping[str, int | Expr]) -> int | Expr:
+def _substitute_atom(atom: Atom, dims: Bindings) -> int | Expr:
     kind = atom[0]
     if kind == "sym":
         return dims.get(atom[1], symbol(atom[1]))
@@ -258,8 +268,8 @@ def _substitute_atom(atom: Atom, dims: Mapping[str, int | Expr]) -> int | Expr:
         divisor = substitute(atom[2], dims)
         if divisor == 0:
             return Expr({(("div", substitute(atom[1], dims), 0),): 1})
-        return floor_div(substitute(atom[1], dims), divisor)  # type: ignore[arg-type]
-    return maximum(substitute(atom[1], dims), substitute(atom[2], dims))  # type: ignore[arg-type]
+        return floor_div(substitute(atom[1], dims), divisor)
+    return maximum(substitute(atom[1], dims), substitute(atom[2], dims))
 
 
 def _symbols(value: int | Expr) -> Iterator[str]:

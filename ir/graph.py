@@ -6,28 +6,30 @@ mutates it; passes edit through `isomorph.ir.patch`, front ends build through `G
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 
 from isomorph.ir import schema
+from isomorph.ir.dims import Dim, Expr, symbol
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.source import Source
-from isomorph.ir.weights import Weight
+from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from isomorph.ir.dims import Constraint, Dim
+    from isomorph.ir.dims import Constraint
+    from isomorph.ir.source import Source
     from isomorph.ir.types import Type
+    from isomorph.ir.weights import Weight
 
 
-class EmptyList(tuple):  # noqa: SLOT001 - a tuple subclass cannot have slots with values
+class EmptyList(tuple[Any, ...]):  # noqa: SLOT001 - a tuple subclass cannot have slots with values
     """An empty list attribute that remembers what kind of list it is (`INTS`, `STRINGS`, …)."""
 
     kind: str
 
-    def __new__(cls, kind: str) -> EmptyList:
+    def __new__(cls, kind: str) -> Self:
         made = super().__new__(cls)
         made.kind = kind
         return made
@@ -188,7 +190,7 @@ class Graph:
     """
 
     def __init__(self, name: str = "graph") -> None:
-        self.nx: nx.DiGraph = nx.DiGraph()
+        self.nx: nx.DiGraph[Op | Value] = nx.DiGraph()
         self.name = name
         self.doc = ""
         self.inputs: list[Value] = []
@@ -294,7 +296,7 @@ class Graph:
             InvalidGraphError: if there is a cycle; the message names its ops.
         """
         nodes = self.nx.nodes
-        pending = dict(self.nx.in_degree())  # type: ignore[call-overload]
+        pending = dict(self.nx.in_degree())
         order = [n for n in nodes if not pending[n]]
         for node in order:
             for successor in self.nx.succ[node]:
@@ -345,9 +347,6 @@ class Graph:
 
     def symbols(self) -> dict[str, Dim]:
         """The symbolic dims of the graph's inputs: name → expression, in order of appearance."""
-        from isomorph.ir.dims import Expr, symbol
-        from isomorph.ir.types import TensorType
-
         found: dict[str, Dim] = {}
         for value in self.inputs:
             if isinstance(value.type, TensorType):

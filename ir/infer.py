@@ -53,9 +53,7 @@ def infer_op(
         return False
     context = Context(op, graph, contents, constraints, infer)
     changed = False
-    for index, (value, found) in enumerate(
-        zip(op.outputs, definition.rule(context), strict=False)
-    ):
+    for index, (value, found) in enumerate(zip(op.outputs, definition.rule(context), strict=False)):
         if value is None or found is None:
             continue
         try:

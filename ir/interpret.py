@@ -16,6 +16,86 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op, Value
 
     Watch = Callable[[Op, list[Any], list[Any]], list[Any] | None]
+    Change = Callable[[Value, Any], Any]
+
+
+class Program:
+    """A graph made ready to be run many times: order, lifetimes and widened weights are kept.
+
+    Args:
+        graph: any graph, canonical or not; it must not be edited while the program is in use.
+        wide: compute every float in float64, from widened weights.
+    """
+
+    def __init__(self, graph: Graph, *, wide: bool = False) -> None:
+        self.graph = graph
+        self.wide = wide
+        self._order = graph.sorted_ops()
+        self._weights: dict[Value, Any] = {}
+        for value in graph.weights():
+            if value.weight is not None:
+                array = value.weight.numpy()
+                self._weights[value] = widen(array) if wide else array
+        last: dict[Value, int] = {}
+        for index, op in enumerate(self._order):
+            last.update(dict.fromkeys(op.operands, index))
+            for value in op.results:
+                last.setdefault(value, index)
+        kept = set(graph.outputs)
+        self._dead: list[list[Value]] = [[] for _ in self._order]
+        for value, index in last.items():
+            if value not in kept:
+                self._dead[index].append(value)
+        self._inner: dict[int, Program] = {}
+
+    def run(
+        self,
+        inputs: Sequence[Any],
+        captures: Sequence[Any] = (),
+        *,
+        watch: Watch | None = None,
+        change: Change | None = None,
+    ) -> list[Any]:
+        """The graph's outputs, in order.
+
+        Args:
+            inputs: one array (or list, for sequences) per graph input.
+            captures: one per graph capture.
+            watch: called after each op with (op, operands, results); what it returns, if
+                anything, takes the place of the results.
+            change: called with every input, weight and result as it becomes known; what it
+                returns takes its place.
+        """
+        graph = self.graph
+        if len(inputs) != len(graph.inputs):
+            raise InvalidGraphError(
+                f"{graph.name}: {len(inputs)} inputs were given, {len(graph.inputs)} are wanted"
+            )
+        known = dict(self._weights)
+        for value, given in zip(graph.inputs, inputs, strict=True):
+            known[value] = widen(given) if self.wide else given
+        if change is not None:
+            known = {value: change(value, array) for value, array in known.items()}
+        known.update(zip(graph.captures, captures, strict=True))
+
+        def run(sub: Graph, formal: Sequence[Any], captured: Sequence[Any]) -> list[Any]:
+            inner = self._inner.get(id(sub))
+            if inner is None:
+                inner = self._inner[id(sub)] = Program(sub, wide=self.wide)
+            return inner.run(formal, captured, watch=watch, change=change)
+
+        for op, dead in zip(self._order, self._dead, strict=True):
+            operands = [None if v is None else known[v] for v in op.inputs]
+            captured = [known[v] for v in op.captures]
+            results = evaluate(op, operands, wide=self.wide, captures=captured, run=run)
+            if watch is not None:
+                results = watch(op, operands, results) or results
+            for value, result in zip(op.outputs, results, strict=False):
+                if value is not None:
+                    known[value] = result if change is None else change(value, result)
+            for value in dead:
+                known.pop(value, None)
+        return [known[v] for v in graph.outputs]
 
 
 def interpret(
@@ -26,50 +106,8 @@ def interpret(
     wide: bool = False,
     watch: Watch | None = None,
 ) -> list[Any]:
-    """The graph's outputs, in order.
-
-    Args:
-        graph: any graph, canonical or not.
-        inputs: one array (or list, for sequences) per graph input.
-        captures: one per graph capture.
-        wide: compute every float in float64, from widened weights.
-        watch: called after each op with (op, operands, results); what it returns, if anything,
-            takes the place of the results.
-    """
-    if len(inputs) != len(graph.inputs):
-        raise InvalidGraphError(
-            f"{graph.name}: {len(inputs)} inputs were given, {len(graph.inputs)} are wanted"
-        )
-    known: dict[Value, Any] = {}
-    for value, given in zip(graph.inputs, inputs, strict=True):
-        known[value] = widen(given) if wide else given
-    for value, given in zip(graph.captures, captures, strict=True):
-        known[value] = given
-    for value in graph.weights():
-        if value.weight is not None:
-            array = value.weight.numpy()
-            known[value] = widen(array) if wide else array
-    remaining = {v: len(graph.consumers(v)) for v in graph.values()}
-    for value in graph.outputs:
-        remaining[value] += 1
-
-    def run(sub: Graph, formal: Sequence[Any], captured: Sequence[Any]) -> list[Any]:
-        return interpret(sub, formal, captured, wide=wide, watch=watch)
-
-    for op in graph.sorted_ops():
-        operands = [None if v is None else known[v] for v in op.inputs]
-        captured = [known[v] for v in op.captures]
-        results = evaluate(op, operands, wide=wide, captures=captured, run=run)
-        if watch is not None:
-            results = watch(op, operands, results) or results
-        for value, result in zip(op.outputs, results, strict=False):
-            if value is not None:
-                known[value] = result
-        for value in set(op.operands):
-            remaining[value] -= 1
-            if not remaining[value]:
-                del known[value]
-    return [known[v] for v in graph.outputs]
+    """The graph's outputs, in order: `Program`, once."""
+    return Program(graph, wide=wide).run(inputs, captures, watch=watch)
 
 
 def widen(value: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.graph import Attribute, Graph, Op, Value
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from isomorph.ir.graph import Attribute, Graph, Op, Value
     from isomorph.ir.types import Type
 
 
@@ -21,7 +21,8 @@ class Patch:
     replacements and removals happen in `apply`. New ops inherit the source, name and metadata of
     the op that the patch is for.
 
-    A replaced value's readers (but not the patch's own new ops, which read what they were given), and the graph outputs it was, move to the replacement. A graph
+    A replaced value's readers, and the graph outputs it was, move to the replacement; the patch's
+    own new ops go on reading what they were given. A graph
     output keeps its name: the replacement takes it over, behind an Identity where it cannot
     (the replacement is an input, a weight or an output itself).
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx.defs
 import onnx.helper
 
-from isomorph.ir.types import DType
+if TYPE_CHECKING:
+    from isomorph.ir.types import DType
 
 CANONICAL = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1}
 """The opset that every op is upgraded to first. A constant of ours: never what is installed."""
@@ -113,9 +114,7 @@ def schema(domain: str, name: str, opset: int) -> Schema | None:
         min_outputs=raw.min_output,
         max_outputs=raw.max_output,
         attributes={n: _attribute(a) for n, a in raw.attributes.items()},
-        type_vars={
-            c.type_param_str: frozenset(c.allowed_type_strs) for c in raw.type_constraints
-        },
+        type_vars={c.type_param_str: frozenset(c.allowed_type_strs) for c in raw.type_constraints},
         deterministic=raw.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
         doc=raw.doc or "",
     )

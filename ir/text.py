@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import onnx.parser
 import onnx.printer
 
 from isomorph.ir import schema
 from isomorph.ir.errors import InvalidModelError
-from isomorph.ir.graph import Graph
 from isomorph.ir.proto.decode import decode_model
 from isomorph.ir.proto.encode import encode_model
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph
 
 
 def parse(text: str) -> Graph:

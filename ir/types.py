@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -52,7 +52,7 @@ class DType(Enum):
         return self.name.lower()
 
     @cached_property
-    def numpy(self) -> np.dtype:
+    def numpy(self) -> np.dtype[Any]:
         """The numpy dtype that holds one element (ml_dtypes for what numpy lacks)."""
         return _NUMPY[self]
 
@@ -96,7 +96,7 @@ class DType(Enum):
             return DType(dtype)
         if isinstance(dtype, str) and dtype.upper() in DType.__members__:
             return DType[dtype.upper()]
-        found = np.dtype(dtype)  # type: ignore[call-overload]
+        found = np.dtype(cast("Any", dtype))
         if found.kind in "OUST":
             return DType.STRING
         try:
@@ -120,7 +120,7 @@ _ML = {
     DType.FLOAT6E2M3: ml_dtypes.float6_e2m3fn,
     DType.FLOAT6E3M2: ml_dtypes.float6_e3m2fn,
 }
-_NUMPY: dict[DType, np.dtype] = {
+_NUMPY: dict[DType, np.dtype[Any]] = {
     d: np.dtype(_ML.get(d, object if d is DType.STRING else d.name.lower())) for d in DType
 }
 _FROM_NUMPY = {n: d for d, n in _NUMPY.items() if d is not DType.STRING}
@@ -166,7 +166,7 @@ class TensorType:
         """The shape when every dim is a number, else `None`."""
         if self.shape is None or not all(isinstance(d, int) for d in self.shape):
             return None
-        return self.shape  # type: ignore[return-value]
+        return cast("tuple[int, ...]", self.shape)
 
     def bind(self, dims: Mapping[str, int | Expr]) -> TensorType:
         """The same type with symbolic dims replaced."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from isomorph.ir.graph import Graph, Op, Value
 
 
 def verify(graph: Graph, after: str = "") -> None:
@@ -74,7 +75,8 @@ def _op_problems(graph: Graph, op: Op) -> Iterator[str]:
     if not known.min_inputs <= len(op.inputs) <= known.max_inputs:
         yield f"{op}: {len(op.inputs)} inputs, {known.min_inputs} to {known.max_inputs} are allowed"
     if not known.min_outputs <= len(op.outputs) <= known.max_outputs:
-        yield f"{op}: {len(op.outputs)} outputs, {known.min_outputs} to {known.max_outputs} are allowed"
+        allowed = f"{known.min_outputs} to {known.max_outputs} are allowed"
+        yield f"{op}: {len(op.outputs)} outputs, {allowed}"
     for attribute in known.attributes.values():
         if attribute.required and attribute.name not in op.attributes:
             yield f"{op}: attribute {attribute.name!r} is missing"

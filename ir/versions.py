@@ -90,8 +90,6 @@ def move(
                     step(op, patch)
                     waiting.extendleft(reversed(patch.made))
                     patch.apply()
-                    if op in current.nx and op not in patch.made and op.version != version:
-                        raise InexpressibleError("the rewrite left the op in place")
                 changed = True
             except InexpressibleError as error:
                 stuck.append(Inexpressible(op, error.reason, error.remedy, error.lowest))

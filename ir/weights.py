@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
-import os
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from isomorph.ir.errors import InvalidModelError
 from isomorph.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from isomorph.ir.files import MappedFile
 
 CHUNK = 1 << 24
 
@@ -55,32 +53,20 @@ class Buffer:
 class FileRange:
     """A range of a file, mapped on demand; its bounds were checked against the file's size."""
 
-    path: Path
+    file: MappedFile
     offset: int
     length: int
 
     @property
     def key(self) -> object:
-        return self
+        return self.file.identity, self.offset, self.length
 
     def view(self) -> memoryview:
-        if not self.length:
-            return memoryview(b"")
-        page = self.offset % mmap.ALLOCATIONGRANULARITY
-        with self.path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if self.offset + self.length > size:
-                raise InvalidModelError(
-                    f"{self.path}: bytes {self.offset}..{self.offset + self.length} are wanted, "
-                    f"but the file has {size}; it changed since it was opened"
-                )
-            mapped = mmap.mmap(
-                file.fileno(),
-                page + self.length,
-                access=mmap.ACCESS_READ,
-                offset=self.offset - page,
-            )
-        return memoryview(mapped)[page:]
+        return self.file.view()[self.offset : self.offset + self.length]
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes, read piece by piece instead of mapped."""
+        return self.file.chunks(self.offset, self.length)
 
 
 class Weight:
@@ -103,7 +89,7 @@ class Weight:
 
     @staticmethod
     def of(value: object, dtype: DType | None = None) -> Weight:
-        """A weight from an array, a scalar or nested lists; the array's memory is kept, not copied."""
+        """A weight from an array (whose memory is kept, not copied), a scalar or nested lists."""
         array = np.asarray(value, dtype=dtype.numpy if dtype is not None else None)
         dtype = dtype or DType.of(array.dtype)
         if dtype is DType.STRING:
@@ -136,8 +122,11 @@ class Weight:
         """The packed little-endian bytes; empty for strings."""
         return self.storage.view() if self.storage is not None else memoryview(b"")
 
-    def chunks(self) -> Iterator[memoryview]:
-        """The same bytes in pieces of at most 16 MiB."""
+    def chunks(self) -> Iterator[bytes | memoryview]:
+        """The same bytes in pieces of at most 16 MiB; those of a file are never all in memory."""
+        if isinstance(self.storage, FileRange):
+            yield from self.storage.chunks()
+            return
         whole = self.view()
         for start in range(0, len(whole), CHUNK):
             yield whole[start : start + CHUNK]
@@ -176,9 +165,9 @@ class Weight:
             return True
         if (self.dtype, self.shape) != (other.dtype, other.shape):
             return False
-        if self.storage is not None and other.storage is not None:
-            if self.storage.key == other.storage.key:
-                return True
+        mine, others = self.storage, other.storage
+        if mine is not None and others is not None and mine.key == others.key:
+            return True
         return self.digest() == other.digest()
 
     def __repr__(self) -> str:

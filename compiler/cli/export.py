@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TYPE_CHECKING
 
 import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def export(
@@ -22,7 +24,9 @@ def export(
     seed: options.Seed = 0,
     input_names: options.InputNames = None,
     output_names: options.OutputNames = None,
-    verify: Annotated[bool, typer.Option(help="Test parity before the file is put in place.")] = True,
+    verify: Annotated[
+        bool, typer.Option(help="Test parity before the file is put in place.")
+    ] = True,
     accept_suspect: Annotated[
         bool, typer.Option("--accept-suspect", help="Let a SUSPECT verdict pass.")
     ] = False,

@@ -34,9 +34,13 @@ def resolve(text: str) -> Any:
         return _python_object(place, name)
     path = Path(text)
     if path.suffix == ".py" or (not path.suffix and not path.exists()):
-        raise SourceError(f"{text!r} names no object: write {text}:NAME, NAME being a function in it")
+        raise SourceError(
+            f"{text!r} names no object: write {text}:NAME, NAME being a function in it"
+        )
     if path.suffix == ".pt2":
-        raise UnsupportedError(f"{text}: PyTorch programs are not captured yet; export to .onnx first")
+        raise UnsupportedError(
+            f"{text}: PyTorch programs are not captured yet; export to .onnx first"
+        )
     return path
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TYPE_CHECKING
 
 import typer
 
-from isomorph.cli import options
 from isomorph.cli.console import command, emit
+
+if TYPE_CHECKING:
+    from isomorph.cli import options
 
 
 def verify(

@@ -47,7 +47,9 @@ def fold(graph: Graph, op: Op) -> Patch | None:
         [
             conv.inputs[0],
             patch.weight(Weight.of(new_weight.astype(dtype.numpy), dtype), weight_value.name),
-            patch.weight(Weight.of(new_bias.astype(dtype.numpy), dtype), f"{weight_value.name}_bias"),
+            patch.weight(
+                Weight.of(new_bias.astype(dtype.numpy), dtype), f"{weight_value.name}_bias"
+            ),
         ],
         dict(conv.attributes),
         types=[op.output.type],

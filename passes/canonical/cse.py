@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.opdef import OPS
 from isomorph.ir.patch import Patch
 from isomorph.ir.weights import Weight
 from isomorph.passes.manager import every_graph
 
 if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op, Value
     from collections.abc import Hashable
 
 
@@ -23,7 +23,7 @@ class CommonSubexpressions:
 
     def apply(self, graph: Graph) -> bool:
         """Merge, in each graph by itself; whether anything was merged."""
-        return any([_merge_weights(g) | _merge_ops(g) for g in every_graph(graph)])
+        return any(_merge_weights(g) | _merge_ops(g) for g in every_graph(graph))
 
 
 def _merge_weights(graph: Graph) -> bool:

@@ -20,4 +20,4 @@ class DeadCode:
 
     def apply(self, graph: Graph) -> bool:
         """Remove; whether anything went."""
-        return any([remove_unused(g) > 0 for g in every_graph(graph)])
+        return any(remove_unused(g) > 0 for g in every_graph(graph))

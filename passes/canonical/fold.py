@@ -35,7 +35,7 @@ class FoldConstants:
 
     def apply(self, graph: Graph) -> bool:
         """Fold, in each graph by itself; whether anything was folded."""
-        return any([self._fold(g) for g in every_graph(graph)])
+        return any(self._fold(g) for g in every_graph(graph))
 
     def _fold(self, graph: Graph) -> bool:
         exact: dict[Value, Any] = {}
@@ -68,7 +68,9 @@ class FoldConstants:
             for k in kinds
             if isinstance(k, TensorType)
         )
-        return made <= max(self.budget, sum(np.asarray(o).nbytes for o in operands if o is not None))
+        return made <= max(
+            self.budget, sum(np.asarray(o).nbytes for o in operands if o is not None)
+        )
 
     def _replace(self, graph: Graph, op: Op, results: list[Any], exact: dict[Value, Any]) -> bool:
         patch = Patch(graph, op)
