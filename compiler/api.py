@@ -96,7 +96,7 @@ def trace(
     """
     if _is_torch(source):
         raise UnsupportedError(
-            f"{type(source).__name__} is a PyTorch object, and PyTorch models are not captured yet; "
+            f"{type(source).__name__} is a PyTorch object, and those are not captured yet; "
             "export it with torch.onnx.export and use the file: check, verify and export take it"
         )
     if not callable(source):

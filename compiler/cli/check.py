@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from isomorph.cli import options
 from isomorph.cli.console import command, emit
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from isomorph.cli import options
 
 
 def check(

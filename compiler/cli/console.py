@@ -70,4 +70,4 @@ def _progress(as_json: bool) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
 
     with Console(stderr=True).status("starting") as status:
-        yield lambda stage: status.update(stage)
+        yield status.update

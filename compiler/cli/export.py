@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def export(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TYPE_CHECKING
+from typing import Annotated
 
 import typer
 
+from isomorph.cli import options
 from isomorph.cli.console import command, emit
-
-if TYPE_CHECKING:
-    from isomorph.cli import options
 
 
 def verify(

@@ -47,10 +47,8 @@ class Finding:
         kinds = f" ({', '.join(self.dtypes)})" if self.dtypes else ""
         times = f" ×{self.count}" if self.count > 1 else ""
         places = ", ".join(self.where[:8]) + (", …" if len(self.where) > 8 else "")
-        return (
-            f"{self.severity}: {name}-{self.version}{kinds}{times} [{self.kind}] at {places or '?'}\n"
-            f"    {self.reason}\n    remedy: {self.remedy}"
-        )
+        head = f"{self.severity}: {name}-{self.version}{kinds}{times} [{self.kind}]"
+        return f"{head} at {places or '?'}\n    {self.reason}\n    remedy: {self.remedy}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def _pass_on(graph: Graph, op: Op, operand: Value | None) -> Patch | None:
 
 
 def identity(graph: Graph, op: Op) -> Patch | None:
-    """Identity, and what is one: Dropout in evaluation, Concat or Sum of one, …"""
+    """What only hands its operand on."""
     return _pass_on(graph, op, op.inputs[0])
 
 

@@ -29,14 +29,12 @@ def fold(graph: Graph, op: Op) -> Patch | None:
         return None
     if len(graph.consumers(conv.output)) > 1:
         return None
-    arrays = [_constant(v) for v in (*conv.inputs[1:2], *op.inputs[1:5])]
-    bias_value = conv.input(2)
+    weight_value, bias_value = conv.inputs[1], conv.input(2)
+    arrays = [a for v in (weight_value, *op.inputs[1:5]) if (a := _constant(v)) is not None]
     bias = np.float64(0) if bias_value is None else _constant(bias_value)
-    weight_value = conv.inputs[1]
-    if bias is None or any(a is None for a in arrays) or weight_value is None:
+    if bias is None or len(arrays) < 5 or weight_value is None or weight_value.weight is None:
         return None
-    weight, scale, shift, mean, var = (a for a in arrays if a is not None)
-    assert weight_value.weight is not None
+    weight, scale, shift, mean, var = arrays
     factor = scale / np.sqrt(var + op.attr("epsilon"))
     dtype = weight_value.weight.dtype
     new_weight = weight * factor.reshape(-1, *[1] * (weight.ndim - 1))

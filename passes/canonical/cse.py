@@ -11,8 +11,9 @@ from isomorph.ir.weights import Weight
 from isomorph.passes.manager import every_graph
 
 if TYPE_CHECKING:
-    from isomorph.ir.graph import Graph, Op, Value
     from collections.abc import Hashable
+
+    from isomorph.ir.graph import Graph, Op, Value
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,17 @@ class CommonSubexpressions:
 
 
 def _merge_weights(graph: Graph) -> bool:
-    buckets: dict[Hashable, list[Value]] = {}
+    buckets: dict[Hashable, list[tuple[Value, Weight]]] = {}
     for value in graph.weights():
-        if value.weight is not None:
-            buckets.setdefault((value.weight.dtype, value.weight.shape), []).append(value)
+        weight = value.weight
+        if weight is not None:
+            buckets.setdefault((weight.dtype, weight.shape), []).append((value, weight))
     patch = Patch(graph)
     merged = False
     for bucket in buckets.values():
         first: dict[bytes, Value] = {}
-        for value in bucket if len(bucket) > 1 else ():
-            assert value.weight is not None
-            kept = first.setdefault(value.weight.digest(), value)
+        for value, weight in bucket if len(bucket) > 1 else ():
+            kept = first.setdefault(weight.digest(), value)
             if kept is not value and not graph.is_output(value):
                 patch.replace(value, kept)
                 merged |= bool(graph.consumers(value))

@@ -54,8 +54,7 @@ class FoldConstants:
         return changed
 
     def _wide(self, value: Value, exact: dict[Value, Any]) -> Any:
-        if value not in exact:
-            assert value.weight is not None
+        if value not in exact and value.weight is not None:
             exact[value] = widen(value.weight.numpy())
         return exact[value]
 

@@ -37,8 +37,8 @@ def _independent(op: Op) -> bool:
     if op.attr("allowzero"):
         return True
     shape = op.inputs[1]
-    assert shape is not None
-    return shape.weight is not None and bool(np.all(shape.weight.numpy() != 0))
+    weight = None if shape is None else shape.weight
+    return weight is not None and bool(np.all(weight.numpy() != 0))
 
 
 def as_reshape(graph: Graph, op: Op) -> Patch | None:
