@@ -7,7 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isomorph.api import check, compile, export, load, trace, verify
+    from isomorph.api import (
+        check,
+        compile,  # noqa: A004 - the name that the interface fixes
+        export,
+        load,
+        trace,
+        verify,
+    )
     from isomorph.frontends import array
 
 __version__ = "0.1.0"

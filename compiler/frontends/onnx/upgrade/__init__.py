@@ -32,5 +32,5 @@ def _next(op: Op) -> tuple[int, Rewrite | Same] | None:
         raise InexpressibleError(f"{op.type} has no upgrade from version {op.version} yet")
     step = rows.get(later[0])
     if step is None:
-        raise InexpressibleError(f"{op.type} has no upgrade from version {op.version} to {later[0]}")
+        raise InexpressibleError(f"{op.type}-{op.version} has no upgrade to version {later[0]}")
     return later[0], step
