@@ -15,9 +15,9 @@ import numpy as np
 
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.opdef import FAMILIES, Manifest
-from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
+    from isomorph.ir.types import DType
     from collections.abc import Callable, Sequence
 
     from isomorph.ir.graph import Graph, Op
@@ -37,8 +37,13 @@ class Call:
         self._run = run
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute, else the schema's default."""
-        return self.op.attr(name, default)
+        """An attribute, else the schema's default; floats are what a file holds of them: float32."""
+        found = self.op.attr(name, default)
+        if isinstance(found, float):
+            return float(np.float32(found))
+        if isinstance(found, tuple) and found and isinstance(found[0], float):
+            return tuple(float(np.float32(v)) for v in found)
+        return found
 
     @property
     def outputs(self) -> int:
