@@ -1,5 +1,105 @@
 """linear: what each operator is."""
 
-from isomorph.ir.opdef import Key, OpDef
+from __future__ import annotations
 
-OPS: dict[Key, OpDef] = {}
+from typing import TYPE_CHECKING
+
+from isomorph.ir.infer import broadcast
+from isomorph.ir.opdef import Key, OpDef, Tolerance
+from isomorph.ir.ops._einsum import read_equation
+from isomorph.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from isomorph.ir.dims import Dim
+    from isomorph.ir.infer import Context
+    from isomorph.ir.types import Shape, Type
+
+
+def _same(context: Context, a: Dim, b: Dim, what: str) -> None:
+    if isinstance(a, int) and isinstance(b, int) and a != b:
+        raise context.error(f"{what}: {a} and {b} do not agree")
+
+
+def _matmul(context: Context) -> tuple[Type | None, ...]:
+    tensor, left, right = context.tensor(0), context.shape(0), context.shape(1)
+    if tensor is None:
+        return (None,)
+    if left is None or right is None:
+        return (TensorType(tensor.dtype),)
+    if not left or not right:
+        raise context.error("a scalar operand; rank 1 or more was expected")
+    inner = right[-2] if len(right) > 1 else right[0]
+    _same(context, left[-1], inner, "the summed dims")
+    batch = broadcast(context, left[:-2], right[:-2]) or ()
+    rows = left[-2:-1]
+    columns = right[-1:] if len(right) > 1 else ()
+    return (TensorType(tensor.dtype, (*batch, *rows, *columns)),)
+
+
+def _gemm(context: Context) -> tuple[Type | None, ...]:
+    tensor = context.tensor(0)
+    if tensor is None:
+        return (None,)
+    left = _matrix(context, 0, "transA")
+    right = _matrix(context, 1, "transB")
+    _same(context, left[1], right[0], "the summed dims")
+    result: Shape = (left[0], right[1])
+    bias = context.shape(2)
+    if bias is not None:
+        if len(bias) > 2:
+            raise context.error(f"operand 2 has rank {len(bias)}, at most 2 was expected")
+        for given, dim in zip(reversed(bias), reversed(result), strict=False):
+            if isinstance(given, int) and given != 1:
+                _same(context, given, dim, "operand 2 must broadcast to the product; its dims")
+    return (TensorType(tensor.dtype, result),)
+
+
+def _matrix(context: Context, index: int, transposed: str) -> tuple[Dim, Dim]:
+    shape = context.shape(index)
+    if shape is None:
+        return None, None
+    if len(shape) != 2:
+        raise context.error(f"operand {index} has rank {len(shape)}, a matrix was expected")
+    rows, columns = shape
+    return (columns, rows) if context.attr(transposed, 0) else (rows, columns)
+
+
+def _einsum(context: Context) -> tuple[Type | None, ...]:
+    tensor = context.tensor(0)
+    if tensor is None:
+        return (None,)
+    ranks = [context.rank(i) for i in range(len(context.op.inputs))]
+    equation = read_equation(context.attr("equation"), ranks, context.error)
+    if equation is None:
+        return (TensorType(tensor.dtype),)
+    dims: dict[str, Dim] = {}
+    for index, labels in enumerate(equation.terms):
+        for label, dim in zip(labels, context.shape(index) or (), strict=True):
+            dims[label] = dim if label not in dims else _either(context, label, dims[label], dim)
+    return (TensorType(tensor.dtype, tuple(dims[label] for label in equation.result)),)
+
+
+def _either(context: Context, label: str, a: Dim, b: Dim) -> Dim:
+    found = broadcast(context, (a,), (b,))
+    if found is None or found[0] is not None:
+        return found[0] if found else None
+    # Two symbols of one label: whichever it is, they are equal unless one of them is 1.
+    return a if a is b else None
+
+
+def _det(context: Context) -> tuple[Type | None, ...]:
+    tensor = context.tensor(0)
+    if tensor is None or tensor.shape is None:
+        return (tensor,)
+    if len(tensor.shape) < 2:
+        raise context.error(f"rank {len(tensor.shape)}; square matrices were expected")
+    _same(context, tensor.shape[-2], tensor.shape[-1], "rows and columns")
+    return (TensorType(tensor.dtype, tensor.shape[:-2]),)
+
+
+OPS: dict[Key, OpDef] = {
+    ("", "MatMul"): OpDef(_matmul, Tolerance.DOT),
+    ("", "Gemm"): OpDef(_gemm, Tolerance.DOT),
+    ("", "Einsum"): OpDef(_einsum, Tolerance.DOT),
+    ("", "Det"): OpDef(_det, Tolerance.RECURRENT),
+}

@@ -1,0 +1,220 @@
+"""Einsum in older operators: Transpose, Unsqueeze, MatMul, Mul and ReduceSum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.ir.ops._einsum import read_equation
+from isomorph.ir.types import DType, TensorType
+from isomorph.ir.versions import InexpressibleError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from isomorph.ir.dims import Dim
+    from isomorph.ir.graph import Attribute, Op, Value
+    from isomorph.ir.patch import Patch
+
+NARROW = (DType.INT8, DType.INT16, DType.UINT8, DType.UINT16)
+"""Integers that MatMul, Mul and ReduceSum lack; their sums wrap alike when computed in int32."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A tensor and the label of each of its axes."""
+
+    value: Value
+    labels: tuple[str, ...]
+
+
+class Decomposition:
+    """One Einsum on its way into a patch."""
+
+    def __init__(self, op: Op, patch: Patch) -> None:
+        self.op = op
+        self.patch = patch
+        types = [v.type if v is not None else None for v in op.inputs]
+        ranks = [t.rank if isinstance(t, TensorType) else None for t in types]
+        equation = read_equation(op.attr("equation"), ranks, self.problem)
+        first = types[0] if types else None
+        if equation is None or not isinstance(first, TensorType):
+            raise self.problem("the rank of an operand is not known")
+        self.equation = equation
+        self.dtype = first.dtype
+        self.dims: dict[str, Dim] = {}
+        self.equal: set[str] = set()
+        """Labels whose dims are known to be the same wherever they stand (none is a lone 1)."""
+        self._read_dims([t.shape or () for t in types if isinstance(t, TensorType)])
+
+    def problem(self, reason: str) -> InexpressibleError:
+        """Why it cannot be done."""
+        return InexpressibleError(
+            f"{reason}, so {self.op.attr('equation')!r} cannot be written without Einsum",
+            "export at opset 12 or newer",
+            12,
+        )
+
+    def _read_dims(self, shapes: list[tuple[Dim, ...]]) -> None:
+        found: dict[str, list[Dim]] = {}
+        for labels, shape in zip(self.equation.terms, shapes, strict=True):
+            for label, dim in zip(labels, shape, strict=True):
+                found.setdefault(label, []).append(dim)
+        for label, dims in found.items():
+            others = [d for d in dims if d != 1] or [1]
+            self.dims[label] = others[0] if all(d is others[0] or d == others[0] for d in others) else None
+            if self.dims[label] is not None and len(others) == len(dims):
+                self.equal.add(label)
+
+    def run(self) -> Value:
+        """The result."""
+        operands = [v for v in self.op.inputs if v is not None]
+        wide = DType.INT32 if self.dtype in NARROW else self.dtype
+        terms: list[Term] = []
+        for value, labels in zip(operands, self.equation.terms, strict=True):
+            source = value
+            if wide is not self.dtype:
+                source = self._add("Cast", [value], labels, wide, {"to": wide.value})
+            terms.append(self._distinct(Term(source, labels), wide))
+        while len(terms) > 1:
+            first, second, *rest = terms
+            needed = {*self.equation.result, *(s for t in rest for s in t.labels)}
+            first = self._sum(first, needed | set(second.labels), wide)
+            second = self._sum(second, needed | set(first.labels), wide)
+            pair = self._matmul(first, second, needed, wide) or self._multiply(first, second, wide)
+            terms = [pair, *rest]
+        found = self._sum(terms[0], set(self.equation.result), wide)
+        found = self._arrange(found, self.equation.result, wide)
+        if wide is not self.dtype:
+            to = {"to": self.dtype.value}
+            return self._add("Cast", [found.value], found.labels, self.dtype, to)
+        return found.value
+
+    def _add(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        labels: Iterable[str],
+        dtype: DType,
+        attributes: dict[str, Attribute] | None = None,
+    ) -> Value:
+        shape = tuple(self.dims.get(label, 1) for label in labels)
+        return self.patch.op(kind, inputs, attributes, types=[TensorType(dtype, shape)]).output
+
+    def _ints(self, *values: int) -> Value:
+        return self.patch.weight(np.array(values, np.int64), "axes")
+
+    def _distinct(self, term: Term, dtype: DType) -> Term:
+        """Keep the diagonal of a repeated label: others become zero, then one axis is summed."""
+        for label in dict.fromkeys(term.labels):
+            while term.labels.count(label) > 1:
+                size = self.dims[label]
+                if not isinstance(size, int):
+                    raise self.problem(f"the diagonal's length ({size}) is symbolic")
+                first = term.labels.index(label)
+                second = term.labels.index(label, first + 1)
+                shape = [1] * len(term.labels)
+                shape[first] = shape[second] = size
+                mask = self.patch.weight(np.eye(size, dtype=bool).reshape(shape), "diagonal")
+                zero = self.patch.weight(np.zeros((), dtype.numpy), "zero")
+                kept = self._add("Where", [mask, term.value, zero], term.labels, dtype)
+                labels = (*term.labels[:second], *term.labels[second + 1 :])
+                summed = [kept, self._ints(second)]
+                term = Term(self._add("ReduceSum", summed, labels, dtype, {"keepdims": 0}), labels)
+        return term
+
+    def _sum(self, term: Term, needed: set[str], dtype: DType) -> Term:
+        """Sum the axes that nothing reads any more."""
+        axes = [n for n, label in enumerate(term.labels) if label not in needed]
+        if not axes:
+            return term
+        labels = tuple(label for label in term.labels if label in needed)
+        inputs = [term.value, self._ints(*axes)]
+        return Term(self._add("ReduceSum", inputs, labels, dtype, {"keepdims": 0}), labels)
+
+    def _arrange(self, term: Term, labels: Sequence[str], dtype: DType) -> Term:
+        """Axes in the order of `labels`; those that the term lacks are added with size 1."""
+        present = [label for label in labels if label in term.labels]
+        order = tuple(term.labels.index(label) for label in present)
+        value = term.value
+        if order != tuple(range(len(order))):
+            value = self._add("Transpose", [value], present, dtype, {"perm": order})
+        missing = [n for n, label in enumerate(labels) if label not in term.labels]
+        if missing:
+            value = self._add("Unsqueeze", [value, self._ints(*missing)], labels, dtype)
+            value.type = None
+        return Term(value, tuple(labels))
+
+    def _multiply(self, a: Term, b: Term, dtype: DType) -> Term:
+        labels = tuple(dict.fromkeys((*a.labels, *b.labels)))
+        left, right = self._arrange(a, labels, dtype), self._arrange(b, labels, dtype)
+        return Term(self._add("Mul", [left.value, right.value], labels, dtype), labels)
+
+    def _matmul(self, a: Term, b: Term, needed: set[str], dtype: DType) -> Term | None:
+        """One MatMul, where axes to be merged have known sizes; `None` where it does not apply."""
+        both = [label for label in a.labels if label in b.labels]
+        batch = [label for label in both if label in needed]
+        inner = [label for label in both if label not in needed]
+        left = [label for label in a.labels if label not in both]
+        right = [label for label in b.labels if label not in both]
+        if not inner or not set(both) <= self.equal:
+            return None
+        for group in (inner, left, right):
+            sizes = [self.dims[label] for label in group]
+            if len(group) != 1 and not all(isinstance(s, int) and s > 0 for s in sizes):
+                return None
+        merged = any(len(group) != 1 for group in (inner, left, right))
+        if merged and any(self.dims[label] == 0 for label in a.labels + b.labels):
+            return None
+        outer = [self.dims[g[0]] if len(g) == 1 else None for g in (left, right)]
+        if len([d for d in outer if d is not None and not isinstance(d, int)]) > 1 and merged:
+            return None
+        rows = self._matrix(a, batch, left, inner, dtype)
+        columns = self._matrix(b, batch, inner, right, dtype)
+        if rows is None or columns is None:
+            return None
+        product = self.patch.op("MatMul", [rows, columns]).output
+        labels = (*batch, *left, *right)
+        if len(left) == 1 and len(right) == 1:
+            shape = tuple(self.dims[label] for label in labels)
+            product.type = TensorType(dtype, shape)
+            return Term(product, labels)
+        shape = self._shape(batch, left, right)
+        return Term(self._add("Reshape", [product, self._ints(*shape)], labels, dtype), labels)
+
+    def _matrix(
+        self, term: Term, batch: list[str], rows: list[str], columns: list[str], dtype: DType
+    ) -> Value | None:
+        """The term as [batch…, rows, columns], groups of axes merged by a Reshape."""
+        found = self._arrange(term, (*batch, *rows, *columns), dtype)
+        if len(rows) == 1 and len(columns) == 1:
+            return found.value
+        shape = [0] * len(batch)
+        for group in (rows, columns):
+            size = self.dims[group[0]] if len(group) == 1 else self._product(group)
+            shape.append(size if isinstance(size, int) else -1)
+        return self.patch.op("Reshape", [found.value, self._ints(*shape)]).output
+
+    def _product(self, labels: Sequence[str]) -> int:
+        sizes = [self.dims[label] for label in labels]
+        return prod(s for s in sizes if isinstance(s, int))
+
+    def _shape(self, batch: list[str], *groups: list[str]) -> list[int]:
+        shape = [0] * len(batch)
+        for label in (label for group in groups for label in group):
+            size = self.dims[label]
+            shape.append(size if isinstance(size, int) else -1)
+        return shape
+
+
+def decompose_einsum(op: Op, patch: Patch) -> None:
+    """Put older ops in the place of an Einsum.
+
+    Raises:
+        InexpressibleError: for the diagonal of an axis of symbolic size, and unknown ranks.
+    """
+    patch.replace(op.output, Decomposition(op, patch).run())
+    patch.remove(op)
