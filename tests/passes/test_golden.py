@@ -1,0 +1,88 @@
+"""Each pass against its golden file, and against the function it must not change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isomorph.ir.graph import copy_graph
+from isomorph.ir.infer import infer
+from isomorph.ir.interpret import interpret
+from isomorph.ir.types import TensorType
+from isomorph.ir.verify import verify
+from isomorph.passes.canonical import CANONICAL
+from tests.passes import golden
+
+PASSES = {p.name: p for p in CANONICAL.passes}
+CASES = [(name, case) for name in sorted(PASSES) for case in golden.read(name)]
+IDS = [f"{name}: {case.title}" for name, case in CASES]
+
+
+def prepared(case):
+    graph = case.graph()
+    infer(graph)
+    return graph
+
+
+@pytest.mark.parametrize(("name", "case"), CASES, ids=IDS)
+def test_golden(name, case):
+    graph = prepared(case)
+    PASSES[name].apply(graph)
+    verify(graph, after=name)
+    found = golden.body(graph)
+    if golden.UPDATE:
+        cases = golden.read(name)
+        updated = [
+            golden.Case(c.title, c.before, found if c.title == case.title else c.after)
+            for c in cases
+        ]
+        golden.write(name, updated)
+    else:
+        assert found == case.after
+
+
+@pytest.mark.parametrize(("name", "case"), CASES, ids=IDS)
+def test_the_function_stays_the_same(name, case):
+    before = prepared(case)
+    after, _ = copy_graph(before)
+    PASSES[name].apply(after)
+    assert [v.name for v in after.outputs] == [v.name for v in before.outputs]
+    for seed, dim in ((0, 1), (1, 2), (2, 5)):
+        feeds = [draw(v.type, seed, dim) for v in before.inputs]
+        expected = interpret(before, feeds, wide=True)
+        found = interpret(after, feeds, wide=True)
+        for one, two in zip(expected, found, strict=True):
+            assert one.dtype == two.dtype
+            assert one.shape == two.shape
+            np.testing.assert_array_max_ulp(one, two, maxulp=0) if exact(name) else (
+                np.testing.assert_allclose(one, two, rtol=2.0**-20, atol=2.0**-22)
+            )
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_a_second_run_changes_nothing(name):
+    for case in golden.read(name):
+        graph = prepared(case)
+        PASSES[name].apply(graph)
+        assert not PASSES[name].apply(graph), case.title
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_every_rule_has_a_case_that_it_changes(name):
+    changed = [PASSES[name].apply(prepared(case)) for case in golden.read(name)]
+    assert any(changed)
+    assert not all(changed), "one case must show what the pass leaves alone"
+
+
+def exact(name):
+    """Passes that move or remove ops do not touch a single bit; folds store float32 constants."""
+    return name not in {"fold-constants", "conv-batchnorm"}
+
+
+def draw(kind, seed, dim):
+    assert isinstance(kind, TensorType)
+    rng = np.random.default_rng(seed)
+    shape = tuple(d if isinstance(d, int) else dim for d in kind.shape)
+    if kind.dtype.is_float:
+        return rng.standard_normal(shape).astype(kind.dtype.numpy)
+    return rng.integers(0, 2, shape).astype(kind.dtype.numpy)
