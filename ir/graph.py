@@ -290,23 +290,40 @@ class Graph:
         return [n for n in self.nx if isinstance(n, Op)]
 
     def sorted_ops(self) -> list[Op]:
-        """Every op after those it depends on (ties in the order of adding).
+        """Every op after those it depends on, and otherwise in the order of adding.
+
+        An op that was added late stands right before the first op that needs it.
 
         Raises:
             InvalidGraphError: if there is a cycle; the message names its ops.
         """
-        nodes = self.nx.nodes
-        pending = dict(self.nx.in_degree())
-        order = [n for n in nodes if not pending[n]]
-        for node in order:
-            for successor in self.nx.succ[node]:
-                pending[successor] -= 1
-                if not pending[successor]:
-                    order.append(successor)
-        if len(order) != len(nodes):
-            stuck = nx.find_cycle(self.nx.subgraph(n for n in nodes if pending[n]))
-            raise InvalidGraphError("the graph has a cycle: " + "; ".join(str(e[0]) for e in stuck))
-        return [n for n in order if isinstance(n, Op)]
+        adjacency = self.nx.pred
+        done: set[Op | Value] = set()
+        order: list[Op] = []
+        for first in self.nx:
+            if first in done:
+                continue
+            stack: list[Op | Value] = [first]
+            path: set[Op | Value] = set()
+            while stack:
+                node = stack[-1]
+                waiting = [n for n in adjacency[node] if n not in done]
+                if not waiting:
+                    stack.pop()
+                    if node not in done:
+                        done.add(node)
+                        path.discard(node)
+                        if isinstance(node, Op):
+                            order.append(node)
+                    continue
+                path.add(node)
+                if any(n in path for n in waiting):
+                    stuck = nx.find_cycle(self.nx, node, orientation="reverse")
+                    raise InvalidGraphError(
+                        "the graph has a cycle: " + "; ".join(str(e[0]) for e in stuck)
+                    )
+                stack.extend(reversed(waiting))
+        return order
 
     def values(self) -> Iterator[Value]:
         """Every value: inputs, captures, weights, results."""

@@ -144,6 +144,42 @@ def function_body(domain: str, name: str, opset: int) -> onnx.FunctionProto | No
     return raw.function_body
 
 
+def body(
+    domain: str, name: str, version: int, opset: int, node: bytes, types: list[bytes]
+) -> onnx.FunctionProto | None:
+    """The function body of an operator, for one use of it.
+
+    Args:
+        domain: of the operator.
+        name: of the operator.
+        version: its own.
+        opset: the newest opset of bodies preferred; failing that, the oldest body there is.
+        node: the serialized NodeProto, which bodies that depend on their context look at.
+        types: serialized TypeProtos of its operands, empty where absent or unknown.
+    """
+    since = since_version(domain, name, version)
+    if since is None:
+        return None
+    raw = onnx.defs.get_schema(name, since, domain)
+    fixed = sorted(raw.function_opset_versions)
+    built = sorted(raw.context_dependent_function_opset_versions)
+    every = sorted({*fixed, *built})
+    if not every:
+        return None
+    chosen = max((v for v in every if v <= opset), default=every[0])
+    if chosen in fixed:
+        found = raw.get_function_with_opset_version(chosen)
+    else:
+        found = raw.get_context_dependent_function_with_opset_version(chosen, node, types)
+    if not found:
+        return None
+    made = onnx.FunctionProto()
+    made.ParseFromString(found)
+    if not made.opset_import:
+        made.opset_import.add(domain="", version=chosen)
+    return made
+
+
 def ir_version_for(opset: int) -> int:
     """The lowest IR version whose release defined this opset of the default domain."""
     for row in onnx.helper.VERSION_TABLE:

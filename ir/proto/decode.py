@@ -2,329 +2,378 @@
 
 from __future__ import annotations
 
+import gc
+import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import onnx
 
 from isomorph.ir import schema
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
-from isomorph.ir.graph import EmptyList, Graph, Op, Value
-from isomorph.ir.proto.tensors import External, decode_tensor
+from isomorph.ir.graph import Graph, Op, Value
+from isomorph.ir.proto.attributes import decode_attribute, resolve
+from isomorph.ir.proto.local import Functions
+from isomorph.ir.proto.metadata import read_metadata
+from isomorph.ir.proto.order import in_order
+from isomorph.ir.proto.scope import Frame, Scope, join_captures
+from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
 from isomorph.ir.proto.types import decode_type
 from isomorph.ir.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+    from onnx import (
+        FunctionProto,
+        GraphProto,
+        ModelProto,
+        NodeProto,
+        OperatorSetIdProto,
+        TensorProto,
+        ValueInfoProto,
+    )
+
+    Emit = Callable[..., Op]
 
 MAX_DEPTH = 64
 
 SOURCE_KEY = "isomorph.source"
 """Node metadata under which the user's `file:line` is kept."""
 
+_SOURCE = re.compile(r"(.*):(\d{1,9})(?: (.*))?", re.DOTALL)
+
 
 def decode_model(proto: ModelProto, external: External | None = None) -> Graph:
-    """The main graph of a model, with its opset imports and metadata.
+    """The main graph of a model, with its opset imports and metadata; local functions inlined.
 
     Raises:
         InvalidModelError: when the model breaks the format's rules; says where.
         UnsupportedError: for constructs that are not read yet.
     """
-    opsets = {schema.normal_domain(o.domain): o.version for o in proto.opset_import}
-    if proto.functions:
-        from onnx.inliner import inline_local_functions
+    collecting = gc.isenabled()
+    gc.disable()  # millions of objects that live on: collections between them only cost time
+    try:
+        return _decode_model(proto, external)
+    except UnicodeDecodeError as error:
+        raise InvalidModelError(f"a name is not UTF-8: {error.object[:40]!r}") from None
+    finally:
+        if collecting:
+            gc.enable()
 
-        proto = inline_local_functions(proto)
-        opsets |= {schema.normal_domain(o.domain): o.version for o in proto.opset_import}
-    if not opsets:
-        raise InvalidModelError("the model imports no operator set")
-    graph = _Decoder(opsets, external).graph(proto.graph, {}, depth=0)
-    graph.opsets = opsets
+
+def _decode_model(proto: ModelProto, external: External | None) -> Graph:
+    opsets = read_opsets(proto.opset_import, "the model")
+    functions = Functions(proto.functions)
+    functions.check([proto.graph])
+    graph = Decoder(external, functions).graph(proto.graph, None, Frame(opsets), depth=0)
+    local = {key[0] for key in functions.known}
+    used = {op.domain for _, op in graph.walk()} if local else set()
+    graph.opsets = {d: v for d, v in opsets.items() if d not in local or d in used}
     graph.doc = proto.doc_string or proto.graph.doc_string
-    graph.metadata = {p.key: p.value for p in proto.metadata_props}
-    graph.extra = {
+    read_metadata(graph, [(p.key, p.value) for p in proto.metadata_props])
+    graph.extra |= {
         "ir_version": proto.ir_version,
         "producer_name": proto.producer_name,
         "producer_version": proto.producer_version,
         "domain": proto.domain,
         "model_version": proto.model_version,
-        "quantization": list(proto.graph.quantization_annotation),
     }
     return graph
 
 
-class _Decoder:
-    def __init__(self, opsets: Mapping[str, int], external: External | None) -> None:
-        self.opsets = opsets
-        self.external = external
+def read_opsets(imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, int]:
+    """Version by domain.
 
-    def graph(self, proto: GraphProto, outer: Mapping[str, Value], depth: int) -> Graph:
-        """One graph; names that it does not define are taken from `outer` and captured."""
-        if depth > MAX_DEPTH:
-            raise InvalidModelError(f"subgraphs are nested deeper than {MAX_DEPTH}")
-        graph = Graph(proto.name or "graph")
-        scope: dict[str, Value] = {}
-        stated = {v.name: v for v in proto.value_info}
-        self._sources(graph, proto, scope)
-        captured: dict[str, Value] = {}
-        for node in _in_order(proto.node, scope, outer):
-            self._node(graph, node, scope, outer, captured, stated, depth)
-        for info in proto.output:
-            value = scope.get(info.name) or self._capture(graph, info.name, outer, captured)
-            if value is None:
-                raise InvalidModelError(f"graph {graph.name!r}: nothing computes its output {info.name!r}")
-            if info.HasField("type"):
-                found = decode_type(info.type, f"output {info.name!r}")
-                value.type = value.type if value.weight is not None or found is None else found
-            value.doc = info.doc_string or value.doc
-            graph.outputs.append(value)
-        return graph
-
-    def _sources(self, graph: Graph, proto: GraphProto, scope: dict[str, Value]) -> None:
-        if proto.sparse_initializer:
-            raise UnsupportedError("sparse initializers are not read yet; store them dense")
-        weights = {}
-        for tensor in proto.initializer:
-            if tensor.name in weights:
-                raise InvalidModelError(f"initializer {tensor.name!r} is defined twice")
-            weights[tensor.name] = decode_tensor(
-                tensor, f"initializer {tensor.name!r}", self.external
+    Raises:
+        InvalidModelError: when there is none, one is below 1, or one domain has two versions.
+        UnsupportedError: when a version is newer than what is known here.
+    """
+    found: dict[str, int] = {}
+    for entry in imports:
+        domain, version = schema.normal_domain(entry.domain), entry.version
+        label = domain or "ai.onnx"
+        if version < 1:
+            raise InvalidModelError(f"{where} imports opset {version} of {label}; 1 is the lowest")
+        newest = schema.CANONICAL.get(domain)
+        if newest is not None and version > newest:
+            raise UnsupportedError(
+                f"{where} imports opset {version} of {label}; up to {newest} is supported: "
+                "convert it with onnx.version_converter, or export it again at an older opset"
             )
-        seen: set[str] = set()
-        for info in proto.input:
-            if info.name in seen:
-                raise InvalidModelError(f"input {info.name!r} is defined twice")
-            seen.add(info.name)
-            if info.name in weights:
-                continue  # before IR version 4 every initializer had to be an input as well
-            found = decode_type(info.type, f"input {info.name!r}") if info.HasField("type") else None
-            value = graph.add_input(info.name, found)
-            value.doc = info.doc_string
-            scope[info.name] = value
-        for name, weight in weights.items():
-            scope[name] = graph.add_weight(weight, name)
-
-    def _node(
-        self,
-        graph: Graph,
-        node: NodeProto,
-        scope: dict[str, Value],
-        outer: Mapping[str, Value],
-        captured: dict[str, Value],
-        stated: Mapping[str, onnx.ValueInfoProto],
-        depth: int,
-    ) -> None:
-        where = f"node {node.name or '|'.join(node.output)!r} ({node.op_type})"
-        inputs: list[Value | None] = []
-        for name in node.input:
-            value = scope.get(name) or self._capture(graph, name, outer, captured) if name else None
-            if name and value is None:
-                raise InvalidModelError(f"{where}: nothing computes its input {name!r}")
-            inputs.append(value)
-        domain = schema.normal_domain(node.domain)
-        opset = self.opsets.get(domain)
-        if opset is None:
-            raise InvalidModelError(f"{where}: the model does not import the domain {domain!r}")
-        since = schema.since_version(domain, node.op_type, opset)
-        visible = _Chain(scope, outer)
-        subgraphs: list[tuple[Graph, dict[str, Value]]] = []
-        attributes: dict[str, Any] = {}
-        for attribute in node.attribute:
-            attributes[attribute.name] = self._attribute(attribute, where, visible, subgraphs, depth)
-        captures = self._join_captures(graph, subgraphs, scope, outer, captured)
-        for name in node.output:
-            if name and name in scope:
-                raise InvalidModelError(f"{where}: {name!r} is computed twice")
-        op = graph.add_op(
-            node.op_type,
-            inputs,
-            attributes,
-            outputs=[n or None for n in node.output],
-            domain=domain,
-            version=since or opset,
-            captures=captures,
-            source=_source(node),
-            name=node.name,
-        )
-        op.doc = node.doc_string
-        op.metadata = {p.key: p.value for p in node.metadata_props if p.key != SOURCE_KEY}
-        for name, value in zip(node.output, op.outputs, strict=True):
-            if value is not None:
-                scope[name] = value
-                info = stated.get(name)
-                if info is not None and info.HasField("type"):
-                    value.type = decode_type(info.type, f"value {name!r}")
-
-    def _attribute(
-        self,
-        proto: AttributeProto,
-        where: str,
-        visible: _Chain,
-        subgraphs: list[tuple[Graph, dict[str, Value]]],
-        depth: int,
-    ) -> Any:
-        where = f"{where}, attribute {proto.name!r}"
-        kind = onnx.AttributeProto
-        match proto.type:
-            case kind.FLOAT:
-                return proto.f
-            case kind.INT:
-                return proto.i
-            case kind.STRING:
-                return _string(proto.s)
-            case kind.TENSOR:
-                return decode_tensor(proto.t, where, self.external)
-            case kind.GRAPH:
-                return self._subgraph(proto.g, visible, subgraphs, depth)
-            case kind.FLOATS:
-                return tuple(proto.floats) or EmptyList("FLOATS")
-            case kind.INTS:
-                return tuple(proto.ints) or EmptyList("INTS")
-            case kind.STRINGS:
-                return tuple(_string(s) for s in proto.strings) or EmptyList("STRINGS")
-            case kind.TENSORS:
-                found = (decode_tensor(t, where, self.external) for t in proto.tensors)
-                return tuple(found) or EmptyList("TENSORS")
-            case kind.GRAPHS:
-                made = (self._subgraph(g, visible, subgraphs, depth) for g in proto.graphs)
-                return tuple(made) or EmptyList("GRAPHS")
-            case kind.TYPE_PROTO:
-                return decode_type(proto.tp, where)
-            case _:
-                raise UnsupportedError(f"{where}: attributes of this kind are not read yet")
-
-    def _subgraph(
-        self,
-        proto: GraphProto,
-        visible: _Chain,
-        subgraphs: list[tuple[Graph, dict[str, Value]]],
-        depth: int,
-    ) -> Graph:
-        made = self.graph(proto, visible, depth + 1)
-        subgraphs.append((made, {v.name: v for v in made.captures}))
-        return made
-
-    def _capture(
-        self, graph: Graph, name: str, outer: Mapping[str, Value], captured: dict[str, Value]
-    ) -> Value | None:
-        """The inner stand-in of an outer value, made at its first use."""
-        if name in captured:
-            return captured[name]
-        found = outer.get(name)
-        if found is None:
-            return None
-        made = graph.add_capture(name, found.type)
-        made.metadata = {"outer": name}
-        captured[name] = made
-        return made
-
-    def _join_captures(
-        self,
-        graph: Graph,
-        subgraphs: list[tuple[Graph, dict[str, Value]]],
-        scope: dict[str, Value],
-        outer: Mapping[str, Value],
-        captured: dict[str, Value],
-    ) -> list[Value]:
-        """Give all subgraphs of one op the same captures, in the order of first use."""
-        wanted: dict[str, Any] = {}
-        for sub, _ in subgraphs:
-            for value in sub.captures:
-                wanted.setdefault(value.metadata["outer"], value.type)
-        for sub, _ in subgraphs:
-            own = {v.metadata["outer"]: v for v in sub.captures}
-            sub.captures.clear()
-            for name, known in wanted.items():
-                if name in own:
-                    sub.captures.append(own[name])
-                else:
-                    sub.add_capture(name, known)
-        result: list[Value] = []
-        for name in wanted:
-            value = scope.get(name) or self._capture(graph, name, outer, captured)
-            assert value is not None, name
-            result.append(value)
-        return result
-
-
-class _Chain(dict[str, "Value"]):
-    """Names of a scope, then of the scopes around it, without copying either."""
-
-    def __init__(self, inner: Mapping[str, Value], outer: Mapping[str, Value]) -> None:
-        super().__init__()
-        self.inner, self.outer = inner, outer
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return self.inner.get(key) or self.outer.get(key, default)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.inner or key in self.outer
-
-
-def _in_order(
-    nodes: Iterable[NodeProto], scope: Mapping[str, Value], outer: Mapping[str, Value]
-) -> Iterable[NodeProto]:
-    """The nodes, sorted when the file has them out of order; a cycle is an error."""
-    listed = list(nodes)
-    ready = set(scope)
-    ordered = True
-    reads: list[set[str]] = []
-    made: dict[str, int] = {}
-    for index, node in enumerate(listed):
-        wanted = _reads(node)
-        reads.append(wanted)
-        if ordered and not all(n in ready or n in outer for n in wanted):
-            ordered = False
-        for name in node.output:
-            if name:
-                ready.add(name)
-                made.setdefault(name, index)
-    if ordered:
-        return listed
-    waiting = [len({made[n] for n in wanted if n in made}) for wanted in reads]
-    readers: dict[int, list[int]] = {}
-    for index, wanted in enumerate(reads):
-        for producer in {made[n] for n in wanted if n in made}:
-            readers.setdefault(producer, []).append(index)
-    order = [i for i, count in enumerate(waiting) if not count]
-    for index in order:
-        for reader in readers.get(index, ()):
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                order.append(reader)
-    if len(order) != len(listed):
-        stuck = [listed[i].name or listed[i].op_type for i, c in enumerate(waiting) if c]
-        raise InvalidModelError(f"the graph has a cycle through {', '.join(stuck[:8])}")
-    return [listed[i] for i in order]
-
-
-def _reads(node: NodeProto) -> set[str]:
-    """Names a node reads, those of its subgraphs' outer references included."""
-    found = {n for n in node.input if n}
-    stack = [g for a in node.attribute for g in ([a.g] if a.HasField("g") else a.graphs)]
-    for graph in stack:
-        inner = {i.name for i in graph.input} | {i.name for i in graph.initializer}
-        inner |= {o for n in graph.node for o in n.output}
-        used: set[str] = {o.name for o in graph.output}
-        for child in graph.node:
-            used |= _reads(child)
-        found |= used - inner
+        if found.setdefault(domain, version) != version:
+            raise InvalidModelError(
+                f"{where} imports opsets {found[domain]} and {version} of {label}; one is expected"
+            )
+    if not found:
+        raise InvalidModelError(f"{where} imports no operator set")
     return found
 
 
-def _string(raw: bytes) -> str | bytes:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
+class Decoder:
+    """Decodes graphs, and bodies of functions into graphs."""
+
+    def __init__(self, external: External | None, functions: Functions) -> None:
+        self.external = external
+        self.functions = functions
+
+    def graph(self, proto: GraphProto, outer: Scope | None, frame: Frame, depth: int) -> Graph:
+        """One graph; names that it does not define are taken from `outer` and captured."""
+        return self.scope(proto, outer, frame, depth).graph
+
+    def scope(self, proto: GraphProto, outer: Scope | None, frame: Frame, depth: int) -> Scope:
+        """The same, with what its names mean."""
+        if depth > MAX_DEPTH:
+            raise UnsupportedError(f"subgraphs are nested deeper than {MAX_DEPTH}")
+        graph = Graph(proto.name or "graph")
+        scope = Scope(graph, frame, outer)
+        where = f"graph {graph.name!r}"
+        self._sources(scope, proto, inner=outer is not None)
+        stated = {v.name: v for v in proto.value_info}
+        for node in in_order(proto.node, scope, where):
+            self.node(scope, node, stated, depth, graph.add_op)
+        for info in proto.output:
+            self._output(scope, info)
+        if proto.quantization_annotation:
+            graph.extra["quantization"] = list(proto.quantization_annotation)
+        if proto.metadata_props:
+            graph.extra["graph_metadata"] = {p.key: p.value for p in proto.metadata_props}
+        if outer is not None:
+            graph.doc = proto.doc_string
+        return scope
+
+    def _output(self, scope: Scope, info: ValueInfoProto) -> None:
+        try:
+            value = scope.find(info.name)
+        except KeyError:
+            value = None
+        if value is None:
+            raise InvalidModelError(
+                f"graph {scope.graph.name!r}: nothing computes its output {info.name!r}"
+            )
+        if value.weight is None and (value.producer is not None or value.type is None):
+            value.type = _stated_type(info, f"output {info.name!r}") or value.type
+        _describe(value, info)
+        scope.graph.outputs.append(value)
+
+    def _sources(self, scope: Scope, proto: GraphProto, *, inner: bool) -> None:
+        graph = scope.graph
+        weights = {t.name: t for t in proto.initializer}
+        sparse = {t.values.name: t for t in proto.sparse_initializer}
+        if len(weights) != len(proto.initializer) or len(sparse) != len(proto.sparse_initializer):
+            raise InvalidModelError(
+                f"initializer {_repeated([t.name for t in proto.initializer] + list(sparse))!r} "
+                "is defined twice"
+            )
+        defaults: list[str] = []
+        for info in proto.input:
+            if info.name in scope.names or not info.name:
+                raise InvalidModelError(f"input {info.name!r} is defined twice or has no name")
+            if info.name in weights or info.name in sparse:
+                if inner:
+                    raise InvalidModelError(
+                        f"subgraph {graph.name!r}: its input {info.name!r} has an initializer"
+                    )
+                defaults.append(info.name)
+                continue  # before IR version 4 every initializer had to be an input as well
+            value = graph.add_input(info.name, _stated_type(info, f"input {info.name!r}"))
+            _describe(value, info)
+            scope.names[info.name] = value
+        if defaults:
+            graph.extra["defaulted_inputs"] = tuple(defaults)
+        for name, tensor in weights.items():
+            self._weight(scope, name, decode_tensor(tensor, _label(name), self.external), tensor)
+        for name, tensor in sparse.items():
+            weight = decode_sparse(tensor, _label(name), self.external)
+            self._weight(scope, name, weight, tensor.values)
+
+    def _weight(self, scope: Scope, name: str, weight: Any, tensor: TensorProto) -> None:
+        if name in scope.names or not name:
+            raise InvalidModelError(f"initializer {name!r} is defined twice or has no name")
+        value = scope.graph.add_weight(weight, name)
+        value.doc = tensor.doc_string
+        if tensor.metadata_props:
+            value.metadata = {p.key: p.value for p in tensor.metadata_props}
+        scope.names[name] = value
+
+    def node(
+        self,
+        scope: Scope,
+        node: NodeProto,
+        stated: Mapping[str, ValueInfoProto],
+        depth: int,
+        emit: Emit,
+        rename: Mapping[str, str] | None = None,
+    ) -> None:
+        """One node; `emit` adds the op, `rename` gives the results of a body their outer names."""
+        frame = scope.frame
+        where = f"node {frame.prefix}{node.name or '|'.join(node.output)!r} ({node.op_type})"
+        inputs = [self._input(scope, name, where) for name in node.input]
+        domain = schema.normal_domain(node.domain)
+        given = resolve(node.attribute, frame.attributes, where)
+        function = self.functions.get(domain, node.op_type, node.overload)
+        if function is not None:
+            self._call(scope, node, function, inputs, given, depth, emit, rename or {})
+            return
+        opset = frame.opsets.get(domain)
+        if opset is None:
+            raise InvalidModelError(
+                f"{where}: the model does not import the domain {domain or 'ai.onnx'!r}"
+            )
+        inner: list[Scope] = []
+
+        def subgraph(proto: GraphProto) -> Graph:
+            made = self.scope(proto, scope, frame, depth + 1)
+            inner.append(made)
+            return made.graph
+
+        attributes = {
+            a.name: decode_attribute(a, where, self.external, subgraph) for a in given
+        }
+        if node.op_type == "Constant" and not domain and "sparse_value" in attributes:
+            attributes["value"] = attributes.pop("sparse_value")
+        op = emit(
+            node.op_type,
+            inputs,
+            attributes,
+            outputs=[_result_name(n, rename, frame.prefix) for n in node.output],
+            domain=domain,
+            version=schema.since_version(domain, node.op_type, opset) or opset,
+            captures=join_captures(scope, inner) if inner else (),
+        )
+        if node.name:
+            op.name = frame.prefix + node.name
+        if node.doc_string:
+            op.doc = node.doc_string
+        if node.metadata_props:
+            op.metadata = {p.key: p.value for p in node.metadata_props if p.key != SOURCE_KEY}
+            op.source = _source(node) or op.source
+        self.bind(scope, node.output, op.outputs, where)
+        if stated:
+            for name, value in zip(node.output, op.outputs, strict=True):
+                info = stated.get(name)
+                if info is not None and value is not None:
+                    value.type = _stated_type(info, f"value {name!r}")
+                    _describe(value, info)
+
+    def bind(
+        self, scope: Scope, names: Iterable[str], values: Iterable[Value | None], where: str
+    ) -> None:
+        """Let names mean values; raises InvalidModelError when one has a meaning already."""
+        for name, value in zip(names, values, strict=True):
+            if not name:
+                continue
+            if name in scope.names:
+                raise InvalidModelError(f"{where}: {name!r} is computed twice")
+            scope.names[name] = value
+
+    def _input(self, scope: Scope, name: str, where: str) -> Value | None:
+        if not name:
+            return None
+        try:
+            return scope.find(name)
+        except KeyError:
+            raise InvalidModelError(f"{where}: nothing computes its input {name!r}") from None
+
+    def _call(
+        self,
+        scope: Scope,
+        node: NodeProto,
+        function: FunctionProto,
+        inputs: list[Value | None],
+        given: list[Any],
+        depth: int,
+        emit: Emit,
+        rename: Mapping[str, str],
+    ) -> None:
+        """Put a function's body in the place of a node that calls it."""
+        frame = scope.frame
+        where = f"node {frame.prefix}{node.name or '|'.join(node.output)!r} ({node.op_type})"
+        if len(inputs) > len(function.input) or len(node.output) > len(function.output):
+            raise InvalidModelError(
+                f"{where}: {len(inputs)} inputs and {len(node.output)} outputs, the function takes "
+                f"{len(function.input)} and gives {len(function.output)}"
+            )
+        key = (schema.normal_domain(function.domain), function.name, function.overload)
+        prefix = f"{frame.prefix}{node.name or node.op_type}/"
+        opsets = dict(frame.opsets) | read_opsets(function.opset_import, f"function {key[1]!r}")
+        attributes = {a.name: a for a in function.attribute_proto} | {a.name: a for a in given}
+        body = Scope(scope.graph, Frame(opsets, attributes, prefix, (*frame.callers, key)))
+        wanted = {
+            formal: rename.get(actual) or frame.prefix + actual
+            for formal, actual in zip(function.output, node.output, strict=False)
+            if actual
+        }
+        results = self.body(body, function, inputs, depth, emit, wanted)
+        self.bind(scope, node.output, results[: len(node.output)], where)
+
+    def body(
+        self,
+        scope: Scope,
+        function: FunctionProto,
+        inputs: list[Value | None],
+        depth: int,
+        emit: Emit,
+        wanted: Mapping[str, str],
+    ) -> list[Value | None]:
+        """Decode a function's nodes; returns its results in order.
+
+        Args:
+            scope: fresh, with the function's own frame.
+            function: the message.
+            inputs: actual values; those past the end are absent.
+            depth: of nested subgraphs.
+            emit: adds an op.
+            wanted: names that results should get, by formal name.
+        """
+        where = f"function {function.name!r}"
+        for index, formal in enumerate(function.input):
+            if formal in scope.names:
+                raise InvalidModelError(f"{where}: its input {formal!r} is defined twice")
+            scope.names[formal] = inputs[index] if index < len(inputs) else None
+        stated = {v.name: v for v in function.value_info}
+        for node in in_order(function.node, scope, where):
+            self.node(scope, node, stated, depth, emit, wanted)
+        results: list[Value | None] = []
+        for formal in function.output:
+            value = self._input(scope, formal, where)
+            passed_on = value is not None and any(value is v for v in (*inputs, *results))
+            if passed_on and formal in wanted:
+                version = schema.since_version("", "Identity", scope.frame.opsets.get("", 1))
+                made = emit("Identity", [value], {}, outputs=[wanted[formal]], version=version)
+                made.output.type = value.type if value is not None else None
+                value = made.output
+            results.append(value)
+        return results
+
+
+def _result_name(name: str, rename: Mapping[str, str] | None, prefix: str) -> str | None:
+    if not name:
+        return None
+    return (rename or {}).get(name) or prefix + name
+
+
+def _label(name: str) -> str:
+    return f"initializer {name!r}"
+
+
+def _repeated(names: list[str]) -> str:
+    return next((n for n in names if names.count(n) > 1), "")
+
+
+def _stated_type(info: ValueInfoProto, where: str) -> Any:
+    return decode_type(info.type, where) if info.HasField("type") else None
+
+
+def _describe(value: Value, info: ValueInfoProto) -> None:
+    if info.doc_string:
+        value.doc = info.doc_string
+    if info.metadata_props:
+        value.metadata = {p.key: p.value for p in info.metadata_props}
 
 
 def _source(node: NodeProto) -> Source | None:
     for prop in node.metadata_props:
         if prop.key == SOURCE_KEY:
-            place, _, module = prop.value.partition(" ")
-            file, _, line = place.rpartition(":")
-            if line.isdigit():
-                return Source(file, int(line), module)
+            found = _SOURCE.fullmatch(prop.value)
+            if found is not None:
+                return Source(found[1], int(found[2]), found[3] or "")
     return None

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from isomorph.ir.errors import InvalidModelError
+from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.proto.types import decode_dtype
 from isomorph.ir.types import DType
 from isomorph.ir.weights import Buffer, Storage, Weight
 
 if TYPE_CHECKING:
-    from onnx import TensorProto
+    from onnx import SparseTensorProto, TensorProto
 
 External = Callable[["TensorProto", int], Storage]
 """Opens data that lies outside the model's file, given its message and the length wanted."""
 
 MAX_BYTES = 1 << 40
 
-_INT32_FIELD = frozenset(
-    d
-    for d in DType
-    if d.bits <= 16 and d not in (DType.STRING,)
-) | {DType.INT32}
+MAX_DENSE = 1 << 28
+"""Bytes that a sparse tensor may have once it is dense."""
+
+_INT32_FIELD = frozenset(d for d in DType if 0 < d.bits <= 16) | {DType.INT32}
 
 
 def decode_tensor(proto: TensorProto, where: str, external: External | None = None) -> Weight:
@@ -42,25 +41,72 @@ def decode_tensor(proto: TensorProto, where: str, external: External | None = No
     """
     dtype = decode_dtype(proto.data_type, where)
     shape = tuple(proto.dims)
-    if any(d < 0 for d in shape):
-        raise InvalidModelError(f"{where}: tensor dims {shape} are negative")
-    size = prod(shape)
-    if size * max(dtype.bits, 1) > MAX_BYTES * 8:
-        raise InvalidModelError(f"{where}: tensor dims {shape} ask for more than 1 TiB")
+    size = _size(shape, dtype, where)
+    if proto.HasField("segment"):
+        raise UnsupportedError(f"{where}: tensors in segments are not read; store it in one piece")
     if dtype is DType.STRING:
         _check(len(proto.string_data), size, where, "strings")
         return Weight(dtype, shape, None, tuple(proto.string_data))
     weight = Weight(dtype, shape, None)
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         if external is None:
-            raise InvalidModelError(f"{where}: its data lies in another file, which is not read here")
+            raise InvalidModelError(
+                f"{where}: its data lies in another file, which cannot be found without the "
+                "model's path; read the model from its file"
+            )
         weight.storage = external(proto, weight.nbytes)
     elif proto.HasField("raw_data"):
-        _check(len(proto.raw_data), weight.nbytes, where, "bytes")
-        weight.storage = Buffer(proto.raw_data)
+        raw = proto.raw_data
+        _check(len(raw), weight.nbytes, where, "bytes")
+        weight.storage = Buffer(raw)
     else:
         weight.storage = Buffer(_typed(proto, dtype, size, where))
     return weight
+
+
+def decode_sparse(
+    proto: SparseTensorProto, where: str, external: External | None = None
+) -> Weight:
+    """The dense weight that a sparse message stands for.
+
+    Raises:
+        InvalidModelError: when indices leave the dims or do not ascend.
+        UnsupportedError: when the dense tensor would be too large.
+    """
+    shape = tuple(proto.dims)
+    values = decode_tensor(proto.values, f"{where}, values", external)
+    if _size(shape, values.dtype, where) * max(values.dtype.bits, 8) > MAX_DENSE * 8:
+        raise UnsupportedError(
+            f"{where}: sparse with dims {shape}; up to {MAX_DENSE >> 20} MiB are made dense"
+        )
+    indices = decode_tensor(proto.indices, f"{where}, indices", external)
+    count = values.size
+    if indices.dtype is not DType.INT64 or indices.shape not in ((count,), (count, len(shape))):
+        raise InvalidModelError(
+            f"{where}: indices are {indices.type}; int64[{count}] or int64[{count}, {len(shape)}] "
+            "is expected"
+        )
+    flat = indices.numpy()
+    if flat.ndim == 2:
+        bounds = np.array(shape, np.int64)
+        if count and bool(((flat < 0) | (flat >= bounds)).any()):
+            raise InvalidModelError(f"{where}: an index lies outside of dims {shape}")
+        flat = np.ravel_multi_index(tuple(flat.T), shape) if count and shape else flat.reshape(-1)
+    if count and (flat[0] < 0 or flat[-1] >= prod(shape) or bool((np.diff(flat) <= 0).any())):
+        raise InvalidModelError(f"{where}: its indices do not ascend within dims {shape}")
+    fill = b"" if values.dtype is DType.STRING else 0
+    dense = np.full(prod(shape), fill, values.dtype.numpy)
+    dense[flat] = values.numpy().reshape(-1)
+    return Weight.of(dense.reshape(shape), values.dtype)
+
+
+def _size(shape: tuple[int, ...], dtype: DType, where: str) -> int:
+    """Number of elements, of a tensor that can exist."""
+    if any(d < 0 for d in shape):
+        raise InvalidModelError(f"{where}: tensor dims {shape} are negative; sizes are expected")
+    if prod(max(d, 1) for d in shape) * max(dtype.bits, 1) > MAX_BYTES * 8:
+        raise InvalidModelError(f"{where}: tensor dims {shape} ask for more than 1 TiB")
+    return prod(shape)
 
 
 def encode_tensor(weight: Weight, name: str = "") -> TensorProto:
@@ -96,7 +142,8 @@ def _typed(proto: TensorProto, dtype: DType, size: int, where: str) -> bytes:
         DType.COMPLEX128: (proto.double_data, np.float64),
         DType.INT64: (proto.int64_data, np.int64),
         DType.UINT64: (proto.uint64_data, np.uint64),
-        DType.UINT32: (proto.uint64_data, np.uint32),
+        DType.UINT32: (proto.uint64_data, np.uint64),
     }[dtype]
     _check(len(field), size * (2 if dtype.is_complex else 1), where, "elements")
-    return np.array(field, form).tobytes()
+    found = np.array(field, form)
+    return found.astype(np.uint32).tobytes() if dtype is DType.UINT32 else found.tobytes()

@@ -22,7 +22,8 @@ from isomorph.ir.types import (
 if TYPE_CHECKING:
     from onnx import TensorShapeProto, TypeProto
 
-MAX_DIM = 2**63 - 1
+_LONGEST_ARITHMETIC = 256
+_MOST_PRODUCTS = 6
 
 
 def decode_dtype(number: int, where: str) -> DType:
@@ -30,7 +31,9 @@ def decode_dtype(number: int, where: str) -> DType:
     try:
         return DType(number)
     except ValueError:
-        raise InvalidModelError(f"{where}: element type {number} does not exist") from None
+        raise InvalidModelError(
+            f"{where}: element type {number} does not exist; 1 to {max(d.value for d in DType)} do"
+        ) from None
 
 
 def decode_type(proto: TypeProto, where: str) -> Type | None:
@@ -67,12 +70,14 @@ def _shape(proto: TensorShapeProto, where: str) -> Shape:
 
 
 def decode_dim(proto: TensorShapeProto.Dimension, where: str) -> Dim:
-    """A dim; text that is arithmetic over names becomes an expression, other text one name."""
+    """A dim; text that is arithmetic over names becomes an expression, other text one name.
+
+    Some exporters write -1 for a dim that they do not know.
+    """
     match proto.WhichOneof("value"):
         case "dim_value":
-            # Some exporters write -1 (or 0 with no meaning) for a dim they do not know.
             if proto.dim_value < -1:
-                raise InvalidModelError(f"{where}: dim {proto.dim_value} is negative")
+                raise InvalidModelError(f"{where}: dim {proto.dim_value} is negative; a size is expected")
             return None if proto.dim_value < 0 else proto.dim_value
         case "dim_param":
             return decode_dim_text(proto.dim_param)
@@ -84,13 +89,22 @@ def decode_dim_text(text: str) -> Dim:
     """A dim from its text in a file."""
     if not text:
         return None
-    if text.isidentifier():
+    if text.isidentifier() or not is_plain_arithmetic(text):
         return symbol(text)
     try:
         found = parse_dim(text)
-    except SpecError:
+    except (SpecError, ZeroDivisionError):
         return symbol(text)
     return found if isinstance(found, Expr) and str(found) == text else symbol(text)
+
+
+def is_plain_arithmetic(text: str) -> bool:
+    """Whether text from a file is small enough to be parsed and multiplied out."""
+    return (
+        len(text) <= _LONGEST_ARITHMETIC
+        and text.count("*") <= _MOST_PRODUCTS
+        and text.count("(") <= 2 * _MOST_PRODUCTS
+    )
 
 
 def encode_type(kind: Type) -> TypeProto:

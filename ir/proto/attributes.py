@@ -1,0 +1,130 @@
+"""AttributeProto → plain values; references of function bodies are resolved first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from isomorph.ir.errors import InvalidModelError, UnsupportedError
+from isomorph.ir.graph import EmptyList, Graph
+from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
+from isomorph.ir.proto.types import decode_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from onnx import AttributeProto, GraphProto
+
+    Subgraph = Callable[[GraphProto], Graph]
+
+_KINDS = onnx.AttributeProto
+_FIELDS = (
+    ("f", _KINDS.FLOAT),
+    ("i", _KINDS.INT),
+    ("s", _KINDS.STRING),
+    ("t", _KINDS.TENSOR),
+    ("g", _KINDS.GRAPH),
+    ("sparse_tensor", _KINDS.SPARSE_TENSOR),
+    ("tp", _KINDS.TYPE_PROTO),
+)
+_LISTS = (
+    ("floats", _KINDS.FLOATS),
+    ("ints", _KINDS.INTS),
+    ("strings", _KINDS.STRINGS),
+    ("tensors", _KINDS.TENSORS),
+    ("graphs", _KINDS.GRAPHS),
+)
+
+
+def resolve(
+    given: Iterable[AttributeProto], known: Mapping[str, AttributeProto] | None, where: str
+) -> list[AttributeProto]:
+    """A node's attributes with references to its function's own attributes replaced.
+
+    A reference to an attribute that the call does not give and that has no default is left out.
+
+    Raises:
+        InvalidModelError: for duplicates, and for references outside of functions.
+    """
+    found: dict[str, AttributeProto | None] = {}
+    for attribute in given:
+        if attribute.name in found:
+            raise InvalidModelError(f"{where}: attribute {attribute.name!r} is given twice")
+        found[attribute.name] = attribute
+        if attribute.ref_attr_name:
+            if known is None:
+                raise InvalidModelError(
+                    f"{where}: attribute {attribute.name!r} refers to {attribute.ref_attr_name!r} "
+                    "of a function, but stands outside of functions"
+                )
+            found[attribute.name] = _renamed(known.get(attribute.ref_attr_name), attribute.name)
+    return [a for a in found.values() if a is not None]
+
+
+def _renamed(attribute: AttributeProto | None, name: str) -> AttributeProto | None:
+    if attribute is None or attribute.name == name:
+        return attribute
+    made = onnx.AttributeProto()
+    made.CopyFrom(attribute)
+    made.name = name
+    return made
+
+
+def decode_attribute(
+    proto: AttributeProto, where: str, external: External | None, subgraph: Subgraph
+) -> Any:
+    """The plain value of one attribute; `subgraph` decodes graphs in the op's own scope."""
+    where = f"{where}, attribute {proto.name!r}"
+    match proto.type or _stated(proto):
+        case _KINDS.FLOAT:
+            return proto.f
+        case _KINDS.INT:
+            return proto.i
+        case _KINDS.STRING:
+            return text(proto.s)
+        case _KINDS.TENSOR:
+            return decode_tensor(proto.t, where, external)
+        case _KINDS.GRAPH:
+            return subgraph(proto.g)
+        case _KINDS.FLOATS:
+            return tuple(proto.floats) or EmptyList("FLOATS")
+        case _KINDS.INTS:
+            return tuple(proto.ints) or EmptyList("INTS")
+        case _KINDS.STRINGS:
+            return tuple(text(s) for s in proto.strings) or EmptyList("STRINGS")
+        case _KINDS.TENSORS:
+            found = tuple(decode_tensor(t, where, external) for t in proto.tensors)
+            return found or EmptyList("TENSORS")
+        case _KINDS.GRAPHS:
+            return tuple(subgraph(g) for g in proto.graphs) or EmptyList("GRAPHS")
+        case _KINDS.TYPE_PROTO:
+            kind = decode_type(proto.tp, where)
+            if kind is None:
+                raise InvalidModelError(f"{where}: it states no type")
+            return kind
+        case _KINDS.SPARSE_TENSOR:
+            return decode_sparse(proto.sparse_tensor, where, external)
+        case kind:
+            name = _KINDS.AttributeType.Name(kind) if kind in _KINDS.AttributeType.values() else kind
+            raise UnsupportedError(f"{where}: attributes of kind {name} are not read yet")
+
+
+def text(raw: bytes) -> str | bytes:
+    """Text when it is UTF-8, else the bytes as they are."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _stated(proto: AttributeProto) -> int:
+    """The kind of an attribute from before kinds were written: by the field that is filled."""
+    for name, kind in _FIELDS:
+        if proto.HasField(name):  # type: ignore[arg-type]
+            return kind
+    for name, kind in _LISTS:
+        if getattr(proto, name):
+            return kind
+    return _KINDS.UNDEFINED

@@ -1,0 +1,91 @@
+"""A model's local functions: looked up by key, and known to expand to something finite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.ir import schema
+from isomorph.ir.errors import InvalidModelError, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from onnx import FunctionProto, GraphProto, NodeProto
+
+Key = tuple[str, str, str]
+"""Domain, name, overload."""
+
+MOST_EXPANDED = 2_000_000
+"""Nodes that a model's function calls may expand to."""
+
+
+class Functions:
+    """The local functions of a model."""
+
+    def __init__(self, protos: Iterable[FunctionProto] = ()) -> None:
+        self.known: dict[Key, FunctionProto] = {}
+        for proto in protos:
+            key = (schema.normal_domain(proto.domain), proto.name, proto.overload)
+            if key in self.known:
+                raise InvalidModelError(f"function {_label(key)} is defined twice")
+            self.known[key] = proto
+
+    def get(self, domain: str, name: str, overload: str) -> FunctionProto | None:
+        """The function that a node calls, `None` when it calls an operator."""
+        return self.known.get((domain, name, overload)) if self.known else None
+
+    def check(self, graphs: Iterable[GraphProto]) -> None:
+        """Make sure that calls end, and stay within bounds, before anything is expanded.
+
+        Raises:
+            InvalidModelError: when functions call each other in a circle.
+            UnsupportedError: when they expand to too many nodes.
+        """
+        if not self.known:
+            return
+        calls = {key: list(self._calls(p.node)) for key, p in self.known.items()}
+        sizes: dict[Key, int] = {}
+        for start in calls:
+            self._measure(start, calls, sizes)
+        total = sum(sizes.get(key, 1) for g in graphs for key in self._calls(g.node))
+        if total > MOST_EXPANDED:
+            raise UnsupportedError(
+                f"its local functions expand to {total} nodes; up to {MOST_EXPANDED} are read"
+            )
+
+    def _measure(self, start: Key, calls: dict[Key, list[Key]], sizes: dict[Key, int]) -> None:
+        stack, path = [start], dict.fromkeys(())
+        while stack:
+            key = stack[-1]
+            if key in sizes:
+                stack.pop()
+                continue
+            inner = [c for c in dict.fromkeys(calls[key]) if c in self.known]
+            open_ends = [c for c in inner if c not in sizes]
+            if not open_ends:
+                sizes[key] = 1 + sum(sizes.get(c, 1) for c in calls[key])
+                path.pop(key, None)
+                stack.pop()
+                continue
+            path[key] = None
+            for callee in open_ends:
+                if callee in path:
+                    circle = " → ".join(_label(k) for k in (*path, callee))
+                    raise InvalidModelError(f"functions call each other in a circle: {circle}")
+            stack.append(open_ends[0])
+
+    def _calls(self, nodes: Iterable[NodeProto]) -> Iterator[Key]:
+        """The key of every node, nested ones included."""
+        stack = [nodes]
+        while stack:
+            for node in stack.pop():
+                yield schema.normal_domain(node.domain), node.op_type, node.overload
+                for attribute in node.attribute:
+                    if attribute.HasField("g"):
+                        stack.append(attribute.g.node)
+                    stack.extend(g.node for g in attribute.graphs)
+
+
+def _label(key: Key) -> str:
+    domain, name, overload = key
+    return f"{domain or 'ai.onnx'}.{name}{':' + overload if overload else ''}"
