@@ -42,6 +42,9 @@ def read_equation(
     read = tuple(_labels(term, rank or 0, text, error) for term, rank in zip(terms, ranks, strict=True))
     every = [label for term in read for label in term]
     dots = sorted({d for d in every if d.startswith(".")}, key=lambda d: -int(d[1:]))
+    spans = {sum(s.startswith(".") for s in t) for t, w in zip(read, terms, strict=True) if "." in w}
+    if len(spans) > 1:
+        raise error(f"the ellipses of the equation {text!r} stand for different numbers of axes")
     if not arrow:
         letters = [c for c in left if c.isalpha()]
         once = sorted(c for c in letters if letters.count(c) == 1)

@@ -80,11 +80,11 @@ def _einsum(context: Context) -> tuple[Type | None, ...]:
 
 
 def _either(context: Context, label: str, a: Dim, b: Dim) -> Dim:
-    found = broadcast(context, (a,), (b,))
-    if found is None or found[0] is not None:
-        return found[0] if found else None
-    # Two symbols of one label: whichever it is, they are equal unless one of them is 1.
-    return a if a is b else None
+    """One dim of a label's two: an ellipsis broadcasts; a letter's dims are equal."""
+    found = (broadcast(context, (a,), (b,)) or (None,))[0]
+    if found is None and not label.startswith("."):
+        return b if a is None else a
+    return found
 
 
 def _det(context: Context) -> tuple[Type | None, ...]:

@@ -162,52 +162,33 @@ class Decomposition:
         right = [label for label in b.labels if label not in both]
         if not inner or not set(both) <= self.equal:
             return None
-        for group in (inner, left, right):
-            sizes = [self.dims[label] for label in group]
-            if len(group) != 1 and not all(isinstance(s, int) and s > 0 for s in sizes):
-                return None
-        merged = any(len(group) != 1 for group in (inner, left, right))
-        if merged and any(self.dims[label] == 0 for label in a.labels + b.labels):
-            return None
-        outer = [self.dims[g[0]] if len(g) == 1 else None for g in (left, right)]
-        if len([d for d in outer if d is not None and not isinstance(d, int)]) > 1 and merged:
+        groups = (inner, left, right)
+        merged = any(len(group) != 1 for group in groups)
+        sizes = [self.dims[label] for group in groups for label in group]
+        if merged and not all(isinstance(size, int) and size > 0 for size in sizes):
             return None
         rows = self._matrix(a, batch, left, inner, dtype)
         columns = self._matrix(b, batch, inner, right, dtype)
-        if rows is None or columns is None:
-            return None
         product = self.patch.op("MatMul", [rows, columns]).output
         labels = (*batch, *left, *right)
         if len(left) == 1 and len(right) == 1:
-            shape = tuple(self.dims[label] for label in labels)
-            product.type = TensorType(dtype, shape)
+            product.type = TensorType(dtype, tuple(self.dims[label] for label in labels))
             return Term(product, labels)
-        shape = self._shape(batch, left, right)
-        return Term(self._add("Reshape", [product, self._ints(*shape)], labels, dtype), labels)
+        sizes = self._ints(*[0] * len(batch), *self._sizes([*left, *right]))
+        return Term(self._add("Reshape", [product, sizes], labels, dtype), labels)
 
     def _matrix(
         self, term: Term, batch: list[str], rows: list[str], columns: list[str], dtype: DType
-    ) -> Value | None:
+    ) -> Value:
         """The term as [batch…, rows, columns], groups of axes merged by a Reshape."""
         found = self._arrange(term, (*batch, *rows, *columns), dtype)
         if len(rows) == 1 and len(columns) == 1:
             return found.value
-        shape = [0] * len(batch)
-        for group in (rows, columns):
-            size = self.dims[group[0]] if len(group) == 1 else self._product(group)
-            shape.append(size if isinstance(size, int) else -1)
+        shape = [0] * len(batch) + [prod(self._sizes(group)) for group in (rows, columns)]
         return self.patch.op("Reshape", [found.value, self._ints(*shape)]).output
 
-    def _product(self, labels: Sequence[str]) -> int:
-        sizes = [self.dims[label] for label in labels]
-        return prod(s for s in sizes if isinstance(s, int))
-
-    def _shape(self, batch: list[str], *groups: list[str]) -> list[int]:
-        shape = [0] * len(batch)
-        for label in (label for group in groups for label in group):
-            size = self.dims[label]
-            shape.append(size if isinstance(size, int) else -1)
-        return shape
+    def _sizes(self, labels: Sequence[str]) -> list[int]:
+        return [size for size in (self.dims[label] for label in labels) if isinstance(size, int)]
 
 
 def decompose_einsum(op: Op, patch: Patch) -> None:
