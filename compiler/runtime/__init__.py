@@ -1,0 +1,1 @@
+"""Where graphs run: devices, and the adaptor to onnxruntime."""

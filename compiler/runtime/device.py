@@ -1,0 +1,192 @@
+"""Devices by name, and the object that `compile` returns."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from isomorph.ir.dims import Expr
+from isomorph.ir.interpret import Program
+from isomorph.ir.types import DType, SequenceType, TensorType
+from isomorph.runtime.errors import DeviceError, InputError, NoGpuError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Graph, Value
+
+DEVICES = {
+    "cpu": "onnxruntime on the CPU",
+    "reference": "the interpreter, op by op in numpy",
+}
+
+
+class Engine(Protocol):
+    """What a device makes of a graph."""
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """The graph's outputs, in order, from its inputs, in order."""
+        ...
+
+
+class Run:
+    """A compiled graph: call it with arrays.
+
+    Args:
+        graph: whose inputs and outputs it has.
+        device: the name of where it runs.
+        engine: computes the outputs.
+    """
+
+    def __init__(self, graph: Graph, device: str, engine: Engine) -> None:
+        self.graph = graph
+        self.device = device
+        self.inputs = tuple(v.name for v in graph.inputs)
+        self.outputs = tuple(v.name for v in graph.outputs)
+        self._engine = engine
+
+    def __call__(self, *arrays: Any, **named: Any) -> tuple[Any, ...]:
+        """The outputs in graph order; inputs by position, by name, or mixed.
+
+        Raises:
+            InputError: when inputs are missing, unknown, or of the wrong type or shape.
+            RunError: when the device fails on them.
+        """
+        return tuple(self._engine(bind(self.graph, arrays, named)))
+
+    def named(self, *arrays: Any, **named: Any) -> dict[str, Any]:
+        """The outputs by name."""
+        return dict(zip(self.outputs, self(*arrays, **named), strict=True))
+
+    def __repr__(self) -> str:
+        return f"Run({', '.join(self.inputs)} -> {', '.join(self.outputs)}, device={self.device!r})"
+
+
+def compile_graph(graph: Graph, device: str = "cpu") -> Run:
+    """Make a graph callable on a device.
+
+    Raises:
+        NoGpuError: for `cuda:N` and `sim:…`, which have no kernels yet.
+        DeviceError: for a name that is no device.
+        RuntimeLoadError: when onnxruntime refuses the model.
+    """
+    if device == "cpu":
+        return Run(graph, device, _OnnxRuntime(graph))
+    if device == "reference":
+        program = Program(graph)
+        return Run(graph, device, program.run)
+    known = "; ".join(f"{name!r}: {what}" for name, what in DEVICES.items())
+    if device.partition(":")[0] in {"cuda", "sim"}:
+        raise NoGpuError(
+            f"device {device!r}: our own kernels do not exist yet in this release. "
+            f"Devices that run today: {known}"
+        )
+    raise DeviceError(f"no device is called {device!r}. Devices: {known}")
+
+
+def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    """One checked array per graph input; raises InputError that lists every problem."""
+    values = graph.inputs
+    problems: list[str] = []
+    if len(arrays) > len(values):
+        problems.append(f"{len(arrays)} arrays were given by position, it has {len(values)} inputs")
+    given = {v.name: a for v, a in zip(values, arrays, strict=False)}
+    names = {v.name for v in values}
+    for name, array in named.items():
+        if name not in names:
+            problems.append(f"there is no input {name!r}")
+        elif name in given:
+            problems.append(f"input {name!r} was given by position and by name")
+        else:
+            given[name] = array
+    missing = [v.name for v in values if v.name not in given]
+    if missing:
+        problems.append("missing: " + ", ".join(missing))
+    dims: dict[str, tuple[int, str]] = {}
+    bound: list[Any] = []
+    for value in values:
+        if value.name in given:
+            bound.append(_fit(value, given[value.name], dims, problems))
+    sizes = {name: size for name, (size, _) in dims.items()}
+    for value in values:
+        if value.name in given and isinstance(value.type, TensorType):
+            _check_expressions(value, np.shape(given[value.name]), sizes, problems)
+    for constraint in graph.constraints:
+        if constraint.holds(sizes) is False:
+            shown = ", ".join(f"{n} = {sizes[n]}" for n in sorted(constraint.symbols()))
+            why = f" ({constraint.reason})" if constraint.reason else ""
+            problems.append(f"{constraint} does not hold for {shown}{why}")
+    if problems:
+        wanted = ", ".join(f"{v.name}: {v.type}" for v in values)
+        raise InputError(
+            f"these inputs do not fit {graph.name}: " + "; ".join(problems) + f". Wanted: {wanted}"
+        )
+    return bound
+
+
+def _fit(
+    value: Value, given: Any, dims: dict[str, tuple[int, str]], problems: list[str]
+) -> Any:
+    if isinstance(value.type, SequenceType) or not isinstance(value.type, TensorType):
+        return given
+    array = np.asarray(given)
+    try:
+        found = DType.of(array.dtype)
+    except TypeError as error:
+        problems.append(f"input {value.name!r}: {error}")
+        return array
+    if found is not value.type.dtype:
+        problems.append(
+            f"input {value.name!r} is {found}, {value.type.dtype} is wanted "
+            f"(convert it: array.astype({str(value.type.dtype)!r}))"
+        )
+    shape = value.type.shape
+    if shape is None:
+        return array
+    if len(shape) != array.ndim:
+        problems.append(f"input {value.name!r} has shape {array.shape}, {value.type} is wanted")
+        return array
+    for axis, (dim, size) in enumerate(zip(shape, array.shape, strict=True)):
+        if isinstance(dim, int) and dim != size:
+            problems.append(f"input {value.name!r}, axis {axis}: size {size}, {dim} is wanted")
+        elif isinstance(dim, Expr) and {str(dim)} == dim.symbols():
+            known = dims.setdefault(str(dim), (size, f"{value.name!r}, axis {axis}"))
+            if known[0] != size:
+                problems.append(
+                    f"input {value.name!r}, axis {axis}: size {size}, but {dim} = {known[0]} "
+                    f"by input {known[1]}"
+                )
+    return array
+
+
+def _check_expressions(
+    value: Value, shape: tuple[int, ...], sizes: dict[str, int], problems: list[str]
+) -> None:
+    assert isinstance(value.type, TensorType)
+    for axis, (dim, size) in enumerate(zip(value.type.shape or (), shape, strict=False)):
+        if isinstance(dim, Expr) and dim.symbols() <= sizes.keys() and dim.evaluate(sizes) != size:
+            problems.append(
+                f"input {value.name!r}, axis {axis}: size {size}, "
+                f"but {dim} = {dim.evaluate(sizes)}"
+            )
+
+
+class _OnnxRuntime:
+    """A graph as a file, loaded; the file is gone once the session has it."""
+
+    def __init__(self, graph: Graph) -> None:
+        from isomorph.exporters.onnx.writer import stage
+        from isomorph.exporters.target import make_target
+        from isomorph.runtime.ort import Session
+
+        self._names = tuple(v.name for v in graph.inputs)
+        with tempfile.TemporaryDirectory(prefix="isomorph-") as folder:
+            target = make_target(graph.opsets.get(""), "onnxruntime", "cpu")
+            staged = stage(graph, Path(folder) / "model.onnx", target)
+            self._session = Session(staged.path, optimize=True, threads=0)
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        return self._session.run(dict(zip(self._names, inputs, strict=True)))

@@ -1,0 +1,23 @@
+"""What can go wrong between a graph and the device that runs it."""
+
+from isomorph.ir.errors import IsomorphError
+
+
+class DeviceError(IsomorphError):
+    """A device that does not exist; the text lists those that do."""
+
+
+class NoGpuError(DeviceError):
+    """A device that this release has no kernels for yet, or that this machine does not have."""
+
+
+class RuntimeLoadError(IsomorphError):
+    """A model that the run time refuses to load, or that kills it while it loads."""
+
+
+class RunError(IsomorphError):
+    """A model that the run time loaded and then failed to run."""
+
+
+class InputError(IsomorphError):
+    """Arrays that do not fit the inputs of a graph; the text lists every problem."""

@@ -1,0 +1,126 @@
+"""The adaptor to onnxruntime: one place that makes sessions, in this process or in one that may die."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.types import DType
+from isomorph.runtime.errors import RunError, RuntimeLoadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+PROVIDERS = ("CPUExecutionProvider",)
+LOAD_SECONDS = 600.0
+
+_LOADER = (
+    "import sys; from isomorph.runtime.ort import Session; Session(sys.argv[1], optimize=True)"
+)
+
+
+class Session:
+    """A loaded model on the CPU provider, one thread, silent.
+
+    Args:
+        model: the path of an .onnx file (external data is found beside it), or its bytes.
+        optimize: let onnxruntime rewrite the graph, as it does by default; off for judging nodes.
+        threads: intra-op threads.
+
+    Raises:
+        RuntimeLoadError: when onnxruntime does not take the model; carries its own words.
+    """
+
+    def __init__(self, model: str | Path | bytes, *, optimize: bool, threads: int = 1) -> None:
+        import onnxruntime as ort
+
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        level = ort.GraphOptimizationLevel
+        options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
+        if not optimize:
+            options.enable_mem_pattern = False
+        source = model if isinstance(model, bytes) else str(model)
+        try:
+            self._session = ort.InferenceSession(source, options, providers=list(PROVIDERS))
+        except Exception as error:  # its exceptions share no base of their own
+            name = "the model" if isinstance(model, bytes) else str(model)
+            raise RuntimeLoadError(f"onnxruntime does not load {name}: {clean(error)}") from None
+        self.inputs = tuple(v.name for v in self._session.get_inputs())
+        self.outputs = tuple(v.name for v in self._session.get_outputs())
+
+    def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
+        """The outputs, in the model's order or as named.
+
+        Raises:
+            RunError: when a kernel refuses its operands; carries onnxruntime's own words.
+        """
+        import onnxruntime as ort
+
+        given = {name: _feed(array, ort) for name, array in feeds.items() if name in self.inputs}
+        try:
+            return self._session.run(list(outputs) if outputs is not None else None, given)
+        except Exception as error:  # its exceptions share no base of their own
+            raise RunError(f"onnxruntime fails: {clean(error)}") from None
+
+
+def load_in_subprocess(path: str | Path, *, seconds: float = LOAD_SECONDS) -> None:
+    """Load a model as its user will, in a process that may die.
+
+    Raises:
+        RuntimeLoadError: when it is refused, kills the process, or takes too long.
+    """
+    command = [sys.executable, "-c", _LOADER, str(path)]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own interpreter, our own code
+            command, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeLoadError(
+            f"onnxruntime did not load {path} within {seconds:.0f} seconds"
+        ) from None
+    if done.returncode < 0:
+        raise RuntimeLoadError(
+            f"onnxruntime died with {signal_name(-done.returncode)} while it loaded {path}"
+        )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        text = lines[-1] if lines else f"exit code {done.returncode}"
+        raise RuntimeLoadError(text.partition("RuntimeLoadError: ")[2] or text)
+
+
+def signal_name(number: int) -> str:
+    """`SIGFPE` and the like."""
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def clean(error: BaseException) -> str:
+    """The words of an onnxruntime error on one line, without its code and address prefix."""
+    text = " ".join(str(error).split())
+    return text.partition("] : ")[2].partition(" : ")[2].partition(" : ")[2] or text
+
+
+def _feed(array: Any, ort: Any) -> Any:
+    """What the binding takes: element types that numpy lacks go in as bits."""
+    if isinstance(array, list):
+        return [_feed(item, ort) for item in array]
+    array = np.asarray(array)
+    if array.dtype.kind != "V" and array.dtype.name not in _AS_BITS:
+        return array
+    dtype = DType.of(array.dtype)
+    bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, dtype.value)
+
+
+_AS_BITS = frozenset({"bfloat16"})
