@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, overload
 from weakref import WeakValueDictionary
 
@@ -125,6 +126,9 @@ def floor_div(a: int | Expr, b: int | Expr) -> int | Expr:
         left = _simplest(rest)
         if isinstance(left, int):
             return _simplest(whole) + left // b
+        shared = gcd(b, *(c for _, c in left.terms))
+        if shared > 1:
+            left, b = _simplest({m: c // shared for m, c in left.terms}), b // shared
         return _simplest(whole) + Expr({(("div", left, b),): 1})
     exact = _exact_quotient(a, b)
     return exact if exact is not None else Expr({(("div", a, b),): 1})

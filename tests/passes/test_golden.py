@@ -18,15 +18,16 @@ CASES = [(name, case) for name in sorted(PASSES) for case in golden.read(name)]
 IDS = [f"{name}: {case.title}" for name, case in CASES]
 
 
-def prepared(case):
+def prepared(name, case):
     graph = case.graph()
-    infer(graph)
+    if name != "infer-shapes":
+        infer(graph)
     return graph
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=IDS)
 def test_golden(name, case):
-    graph = prepared(case)
+    graph = prepared(name, case)
     PASSES[name].apply(graph)
     verify(graph, after=name)
     found = golden.body(graph)
@@ -43,33 +44,34 @@ def test_golden(name, case):
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=IDS)
 def test_the_function_stays_the_same(name, case):
-    before = prepared(case)
+    before = prepared(name, case)
     after, _ = copy_graph(before)
     PASSES[name].apply(after)
     assert [v.name for v in after.outputs] == [v.name for v in before.outputs]
-    for seed, dim in ((0, 1), (1, 2), (2, 5)):
+    for seed, dim in ((0, 2), (1, 4), (2, 6)):
         feeds = [draw(v.type, seed, dim) for v in before.inputs]
         expected = interpret(before, feeds, wide=True)
         found = interpret(after, feeds, wide=True)
         for one, two in zip(expected, found, strict=True):
             assert one.dtype == two.dtype
             assert one.shape == two.shape
-            np.testing.assert_array_max_ulp(one, two, maxulp=0) if exact(name) else (
+            if exact(name):
+                np.testing.assert_array_equal(one, two)
+            else:
                 np.testing.assert_allclose(one, two, rtol=2.0**-20, atol=2.0**-22)
-            )
 
 
 @pytest.mark.parametrize("name", sorted(PASSES))
 def test_a_second_run_changes_nothing(name):
     for case in golden.read(name):
-        graph = prepared(case)
+        graph = prepared(name, case)
         PASSES[name].apply(graph)
         assert not PASSES[name].apply(graph), case.title
 
 
 @pytest.mark.parametrize("name", sorted(PASSES))
 def test_every_rule_has_a_case_that_it_changes(name):
-    changed = [PASSES[name].apply(prepared(case)) for case in golden.read(name)]
+    changed = [PASSES[name].apply(prepared(name, case)) for case in golden.read(name)]
     assert any(changed)
     assert not all(changed), "one case must show what the pass leaves alone"
 
