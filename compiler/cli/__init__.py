@@ -1,6 +1,10 @@
 """The command line: one file per command, and the one place that turns errors into exit codes."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 COMMANDS = ("check", "export", "verify", "show", "coverage", "doctor")
 """Each is a function of the same name in its own module."""
@@ -8,6 +12,11 @@ COMMANDS = ("check", "export", "verify", "show", "coverage", "doctor")
 
 def main() -> None:
     """Entry point of `isomorph`."""
+    build()()
+
+
+def build() -> Typer:
+    """The application with all its commands."""
     import typer
 
     from isomorph.cli.root import root
@@ -21,4 +30,4 @@ def main() -> None:
     app.callback()(root)
     for name in COMMANDS:
         app.command(name)(getattr(import_module(f"isomorph.cli.{name}"), name))
-    app()
+    return app

@@ -58,7 +58,9 @@ def test_the_function_stays_the_same(name, case):
             if exact(name):
                 np.testing.assert_array_equal(one, two)
             else:
-                np.testing.assert_allclose(one, two, rtol=2.0**-20, atol=2.0**-22)
+                # Sums of at most 8 products with constants that were rounded to float32 once.
+                scale = np.abs(one).max(initial=1.0)
+                assert np.abs(one - two).max(initial=0.0) <= 8 * 2.0**-24 * 8 * scale
 
 
 @pytest.mark.parametrize("name", sorted(PASSES))
