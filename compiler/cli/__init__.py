@@ -1,5 +1,7 @@
 """The command line: one file per command, and the one place that turns errors into exit codes."""
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 
