@@ -1,0 +1,54 @@
+"""The main job on trained models that others ship: every opset that can express them."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+import isomorph as iso
+from tests.realmodels import real_model
+
+MODELS = ("silero_vad_op18_ifless", "silero_vad_16k_op15", "magika", "ch_ppocr_cls")
+OPSETS = (15, 17, 18, 21, 24)
+CASES = 24
+"""Inputs per file here; `make sweep` runs the default of 200."""
+
+
+@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("name", MODELS)
+def test_export(name, opset, tmp_path):
+    source = real_model(name)
+    path = tmp_path / "model.onnx"
+    result = iso.export(source, path, opset=opset, cases=CASES)
+    assert result.verdict.status == "PASS", str(result.verdict)
+    assert result.opset == opset
+    before, after = onnx.load(source), onnx.load(path)
+    assert [o.version for o in after.opset_import if not o.domain] == [opset]
+    assert names(after.graph.input) == names(before.graph.input)[: len(after.graph.input)]
+    assert names(after.graph.output) == names(before.graph.output)
+    for value in before.graph.input:
+        kept = next((v for v in after.graph.input if v.name == value.name), None)
+        if kept is not None:
+            assert symbols(kept) == symbols(value)
+    assert not duplicates(after), "a weight is stored twice"
+    assert path.stat().st_size <= source.stat().st_size
+
+
+def names(values):
+    return [v.name for v in values]
+
+
+def symbols(value):
+    return [d.dim_param for d in value.type.tensor_type.shape.dim]
+
+
+def duplicates(model):
+    """Names of initializers whose bytes occur twice, anywhere in the model."""
+    seen, found, stack = {}, [], [model.graph]
+    for graph in stack:
+        for tensor in graph.initializer:
+            key = (tensor.data_type, tuple(tensor.dims), tensor.raw_data)
+            if len(tensor.raw_data) > 64 and seen.setdefault(key, tensor.name) != tensor.name:
+                found.append((seen[key], tensor.name))
+        stack.extend(a.g for n in graph.node for a in n.attribute if a.HasField("g"))
+    return found
