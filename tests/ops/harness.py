@@ -125,9 +125,12 @@ def by_runtime(model: onnx.ModelProto, feeds: Sequence[Any]) -> list[Any]:
 
 
 def slack(key: Key, feeds: Sequence[Any], truth: Any, unit: float) -> float:
-    """How far two evaluations of one op may differ: rounded operations, unit and magnitude."""
+    """How far two evaluations of one op may differ: rounded operations, unit and magnitude.
+
+    DISCONTINUOUS ops are exact but for Cast, which rounds once: to a float, if at all.
+    """
     definition = OPS.get(key)
-    if definition is None or definition.tolerance in (Tolerance.EXACT, Tolerance.DISCONTINUOUS):
+    if definition is None or definition.tolerance is Tolerance.EXACT:
         return 0.0
     floats = [np.abs(widen(f)) for f in feeds if isinstance(f, np.ndarray) and _is_float(f)]
     peaks = [float(f[np.isfinite(f)].max(initial=1.0)) for f in floats]
@@ -207,7 +210,7 @@ def check_runtime(key: Key, instance: Instance, dtype: DType, *, seed: int = 0) 
     stuck = downgrade(graph, RUNTIME_OPSET)
     if stuck:
         pytest.skip(stuck[0].reason)
-    if any(np.asarray(f).dtype.kind == "V" for f in feeds):
+    if any(np.asarray(f).dtype.isbuiltin == 2 for f in (*feeds, *found)):
         pytest.skip(f"onnxruntime's Python binding takes no {dtype} arrays")
     wanted = by_runtime(encode(graph, RUNTIME_OPSET), feeds)
     agree(key, feeds, found, wanted, max(unit_of(dtype), _unit(instance)))
