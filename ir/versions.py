@@ -57,6 +57,7 @@ class Inexpressible:
 def move(
     graph: Graph,
     next_step: Callable[[Op], tuple[int, Rewrite | Same] | None],
+    settled: Callable[[Op, Graph], object] | None = None,
 ) -> tuple[bool, list[Inexpressible]]:
     """Apply steps to every op, here and in subgraphs, until none is left.
 
@@ -64,6 +65,7 @@ def move(
         graph: changed in place.
         next_step: the version that the next step reaches, and the step; `None` when the op is
             where it should be. It may raise InexpressibleError.
+        settled: called with each op that is where it should be, and its graph.
 
     Returns:
         Whether anything changed, and the ops that are stuck (left as they are).
@@ -79,6 +81,8 @@ def move(
             try:
                 found = next_step(op)
                 if found is None:
+                    if settled is not None:
+                        settled(op, current)
                     stack.extend(g for _, g in op.subgraphs())
                     continue
                 version, step = found
@@ -88,8 +92,8 @@ def move(
                 else:
                     patch = Patch(current, op)
                     step(op, patch)
-                    waiting.extendleft(reversed(patch.made))
                     patch.apply()
+                    waiting.extendleft(reversed(patch.made))
                 changed = True
             except InexpressibleError as error:
                 stuck.append(Inexpressible(op, error.reason, error.remedy, error.lowest))

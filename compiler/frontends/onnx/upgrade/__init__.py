@@ -8,18 +8,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
+from isomorph.ir.infer import infer_op
 from isomorph.ir.opdef import Manifest
 from isomorph.ir.versions import Inexpressible, InexpressibleError, Rewrite, Same, Steps, move
 
 if TYPE_CHECKING:
-    from isomorph.ir.graph import Graph, Op
+    from isomorph.ir.context import Content
+    from isomorph.ir.graph import Graph, Op, Value
 
 UPGRADES: Manifest[Steps] = Manifest("isomorph.frontends.onnx.upgrade", "UPGRADES")
 
 
 def upgrade(graph: Graph) -> list[Inexpressible]:
-    """Bring every op to its canonical version, in place; returns those that stay behind."""
-    return move(graph, _next)[1]
+    """Bring every op to its canonical version, in place; returns those that stay behind.
+
+    Each op's results are typed as soon as it is canonical: steps that need ranks find them.
+
+    Raises:
+        TypeInferenceError: when operands do not fit their operator.
+    """
+    contents: dict[Value, Content] = {}
+
+    def settled(op: Op, current: Graph) -> None:
+        infer_op(op, current, contents, graph.constraints)
+
+    return move(graph, _next, settled)[1]
 
 
 def _next(op: Op) -> tuple[int, Rewrite | Same] | None:
