@@ -9,7 +9,7 @@ import numpy as np
 from isomorph.ir.errors import TypeInferenceError
 from isomorph.ir.infer import infer_op
 from isomorph.ir.types import DType, TensorType
-from isomorph.ir.versions import InexpressibleError
+from isomorph.ir.versions import InexpressibleError, require_types
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
@@ -118,10 +118,15 @@ def restate(
     """Put the same operator in another version in an op's place, with other operands or attributes.
 
     Absent operands at the end are dropped.
+
+    Raises:
+        InexpressibleError: when that version does not allow the element type of an operand or
+            result.
     """
     given = list(op.inputs if inputs is None else inputs)
     while given and given[-1] is None:
         given.pop()
+    require_types(op, version, given)
     made = patch.op(
         op.type,
         given,
@@ -129,5 +134,6 @@ def restate(
         outputs=[None if v is None else v.name for v in op.outputs],
         domain=op.domain,
         version=version,
+        captures=op.captures,
     )
     patch.replace_op(op, made)

@@ -15,7 +15,9 @@ from isomorph.ir import schema
 from isomorph.ir.patch import Patch
 
 if TYPE_CHECKING:
-    from isomorph.ir.graph import Graph, Op
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Graph, Op, Value
 
 Rewrite = Callable[["Op", Patch], None]
 """Puts other ops in an op's place with `patch.replace_op` / `patch.replace`; the driver applies.
@@ -138,3 +140,22 @@ def drop_unknown_attributes(op: Op, version: int) -> None:
     if other is not None:
         for name in [n for n in op.attributes if n not in other.attributes]:
             del op.attributes[name]
+
+
+def require_types(op: Op, version: int, inputs: Sequence[Value | None]) -> None:
+    """Raise InexpressibleError when another version of an op does not allow these types."""
+    from isomorph.ir.types import TensorType
+
+    other = schema.schema(op.domain, op.type, version)
+    if other is None:
+        raise InexpressibleError(f"{op.type} does not exist at version {version}")
+    for values, output in ((inputs, False), (op.outputs, True)):
+        for index, value in enumerate(values):
+            if value is None or not isinstance(value.type, TensorType):
+                continue
+            if not other.allows(index, value.type.dtype, output=output):
+                raise InexpressibleError(
+                    f"{op.type}-{version} does not allow {value.type.dtype}",
+                    f"export at opset {op.version} or newer",
+                    op.version if op.version > version else None,
+                )
