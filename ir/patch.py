@@ -147,3 +147,12 @@ def remove_unused(graph: Graph) -> int:
     for node in dead:
         graph._remove(node)  # noqa: SLF001
     return len(dead)
+
+
+def remove_unused_weights(graph: Graph) -> int:
+    """Drop every constant that nothing reads; returns how many went."""
+    outputs = set(graph.outputs)
+    dead = [v for v in graph.weights() if v not in outputs and not graph.nx.succ[v]]
+    for value in dead:
+        graph._remove(value)  # noqa: SLF001
+    return len(dead)

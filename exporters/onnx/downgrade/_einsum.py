@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.ir.build import Build
 from isomorph.ir.ops._einsum import read_equation
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.versions import InexpressibleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from isomorph.ir.dims import Dim
-    from isomorph.ir.graph import Attribute, Op, Value
+    from isomorph.ir.graph import Op, Value
     from isomorph.ir.patch import Patch
 
 NARROW = (DType.INT8, DType.INT16, DType.UINT8, DType.UINT16)
@@ -36,7 +37,7 @@ class Decomposition:
 
     def __init__(self, op: Op, patch: Patch) -> None:
         self.op = op
-        self.patch = patch
+        self.build = Build(op, patch)
         types = [v.type if v is not None else None for v in op.inputs]
         ranks = [t.rank if isinstance(t, TensorType) else None for t in types]
         equation = read_equation(op.attr("equation"), ranks, self.problem)
@@ -75,37 +76,16 @@ class Decomposition:
         wide = DType.INT32 if self.dtype in NARROW else self.dtype
         terms: list[Term] = []
         for value, labels in zip(operands, self.equation.terms, strict=True):
-            source = value
-            if wide is not self.dtype:
-                source = self._add("Cast", [value], labels, wide, {"to": wide.value})
-            terms.append(self._distinct(Term(source, labels), wide))
+            terms.append(self._distinct(Term(self.build.cast(value, wide), labels), wide))
         while len(terms) > 1:
             first, second, *rest = terms
             needed = {*self.equation.result, *(s for t in rest for s in t.labels)}
-            first = self._sum(first, needed | set(second.labels), wide)
-            second = self._sum(second, needed | set(first.labels), wide)
-            pair = self._matmul(first, second, needed, wide) or self._multiply(first, second, wide)
+            first = self._sum(first, needed | set(second.labels))
+            second = self._sum(second, needed | set(first.labels))
+            pair = self._matmul(first, second, needed) or self._multiply(first, second)
             terms = [pair, *rest]
-        found = self._sum(terms[0], set(self.equation.result), wide)
-        found = self._arrange(found, self.equation.result, wide)
-        if wide is not self.dtype:
-            to = {"to": self.dtype.value}
-            return self._add("Cast", [found.value], found.labels, self.dtype, to)
-        return found.value
-
-    def _add(
-        self,
-        kind: str,
-        inputs: Sequence[Value],
-        labels: Iterable[str],
-        dtype: DType,
-        attributes: dict[str, Attribute] | None = None,
-    ) -> Value:
-        shape = tuple(self.dims.get(label, 1) for label in labels)
-        return self.patch.op(kind, inputs, attributes, types=[TensorType(dtype, shape)]).output
-
-    def _ints(self, *values: int) -> Value:
-        return self.patch.weight(np.array(values, np.int64), "axes")
+        found = self._sum(terms[0], set(self.equation.result))
+        return self.build.cast(self._arrange(found, self.equation.result).value, self.dtype)
 
     def _distinct(self, term: Term, dtype: DType) -> Term:
         """Keep the diagonal of a repeated label: others become zero, then one axis is summed."""
@@ -118,42 +98,41 @@ class Decomposition:
                 second = term.labels.index(label, first + 1)
                 shape = [1] * len(term.labels)
                 shape[first] = shape[second] = size
-                mask = self.patch.weight(np.eye(size, dtype=bool).reshape(shape), "diagonal")
-                zero = self.patch.weight(np.zeros((), dtype.numpy), "zero")
-                kept = self._add("Where", [mask, term.value, zero], term.labels, dtype)
+                mask = self.build.const(np.eye(size).reshape(shape), DType.BOOL)
+                kept = self.build("Where", mask, term.value, self.build.const(0, dtype))
                 labels = (*term.labels[:second], *term.labels[second + 1 :])
-                summed = [kept, self._ints(second)]
-                term = Term(self._add("ReduceSum", summed, labels, dtype, {"keepdims": 0}), labels)
+                term = Term(self._reduce(kept, second), labels)
         return term
 
-    def _sum(self, term: Term, needed: set[str], dtype: DType) -> Term:
+    def _reduce(self, value: Value, *axes: int) -> Value:
+        return self.build("ReduceSum", value, self.build.ints(*axes), keepdims=0)
+
+    def _sum(self, term: Term, needed: set[str]) -> Term:
         """Sum the axes that nothing reads any more."""
         axes = [n for n, label in enumerate(term.labels) if label not in needed]
         if not axes:
             return term
         labels = tuple(label for label in term.labels if label in needed)
-        inputs = [term.value, self._ints(*axes)]
-        return Term(self._add("ReduceSum", inputs, labels, dtype, {"keepdims": 0}), labels)
+        return Term(self._reduce(term.value, *axes), labels)
 
-    def _arrange(self, term: Term, labels: Sequence[str], dtype: DType) -> Term:
+    def _arrange(self, term: Term, labels: Sequence[str]) -> Term:
         """Axes in the order of `labels`; those that the term lacks are added with size 1."""
         present = [label for label in labels if label in term.labels]
         order = tuple(term.labels.index(label) for label in present)
         value = term.value
         if order != tuple(range(len(order))):
-            value = self._add("Transpose", [value], present, dtype, {"perm": order})
+            value = self.build("Transpose", value, perm=order)
         missing = [n for n, label in enumerate(labels) if label not in term.labels]
         if missing:
-            value = self._add("Unsqueeze", [value, self._ints(*missing)], labels, dtype)
-            value.type = None
+            value = self.build("Unsqueeze", value, self.build.ints(*missing))
         return Term(value, tuple(labels))
 
-    def _multiply(self, a: Term, b: Term, dtype: DType) -> Term:
+    def _multiply(self, a: Term, b: Term) -> Term:
         labels = tuple(dict.fromkeys((*a.labels, *b.labels)))
-        left, right = self._arrange(a, labels, dtype), self._arrange(b, labels, dtype)
-        return Term(self._add("Mul", [left.value, right.value], labels, dtype), labels)
+        left, right = self._arrange(a, labels).value, self._arrange(b, labels).value
+        return Term(self.build("Mul", left, right), labels)
 
-    def _matmul(self, a: Term, b: Term, needed: set[str], dtype: DType) -> Term | None:
+    def _matmul(self, a: Term, b: Term, needed: set[str]) -> Term | None:
         """One MatMul, where axes to be merged have known sizes; `None` where it does not apply."""
         both = [label for label in a.labels if label in b.labels]
         batch = [label for label in both if label in needed]
@@ -167,25 +146,24 @@ class Decomposition:
         sizes = [self.dims[label] for group in groups for label in group]
         if merged and not all(isinstance(size, int) and size > 0 for size in sizes):
             return None
-        rows = self._matrix(a, batch, left, inner, dtype)
-        columns = self._matrix(b, batch, inner, right, dtype)
-        product = self.patch.op("MatMul", [rows, columns]).output
+        rows = self._matrix(a, batch, left, inner)
+        columns = self._matrix(b, batch, inner, right)
+        product = self.build("MatMul", rows, columns)
         labels = (*batch, *left, *right)
         if len(left) == 1 and len(right) == 1:
-            product.type = TensorType(dtype, tuple(self.dims[label] for label in labels))
             return Term(product, labels)
-        sizes = self._ints(*[0] * len(batch), *self._sizes([*left, *right]))
-        return Term(self._add("Reshape", [product, sizes], labels, dtype), labels)
+        shape = self.build.ints(*[0] * len(batch), *self._sizes([*left, *right]))
+        return Term(self.build("Reshape", product, shape), labels)
 
     def _matrix(
-        self, term: Term, batch: list[str], rows: list[str], columns: list[str], dtype: DType
+        self, term: Term, batch: list[str], rows: list[str], columns: list[str]
     ) -> Value:
         """The term as [batch…, rows, columns], groups of axes merged by a Reshape."""
-        found = self._arrange(term, (*batch, *rows, *columns), dtype)
+        found = self._arrange(term, (*batch, *rows, *columns))
         if len(rows) == 1 and len(columns) == 1:
             return found.value
         shape = [0] * len(batch) + [prod(self._sizes(group)) for group in (rows, columns)]
-        return self.patch.op("Reshape", [found.value, self._ints(*shape)]).output
+        return self.build("Reshape", found.value, self.build.ints(*shape))
 
     def _sizes(self, labels: Sequence[str]) -> list[int]:
         return [size for size in (self.dims[label] for label in labels) if isinstance(size, int)]
@@ -197,5 +175,5 @@ def decompose_einsum(op: Op, patch: Patch) -> None:
     Raises:
         InexpressibleError: for the diagonal of an axis of symbolic size, and unknown ranks.
     """
-    patch.replace(op.output, Decomposition(op, patch).run())
-    patch.remove(op)
+    work = Decomposition(op, patch)
+    work.build.done(work.run())

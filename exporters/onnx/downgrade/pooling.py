@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.ir.build import Build, restate
 from isomorph.ir.opdef import Key
 from isomorph.ir.ops._windows import Windows, windows
 from isomorph.ir.types import DType, TensorType
-from isomorph.ir.versions import SAME, InexpressibleError, Steps, fits
+from isomorph.ir.versions import SAME, InexpressibleError, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +28,7 @@ def _inexpressible(op: Op, reason: str) -> InexpressibleError:
 
 def _older(op: Op, patch: Patch, version: int, **changes: Attribute) -> None:
     """The same op at an older version; attributes given as `None` are dropped."""
-    attributes = {**op.attributes, **changes}
-    names = [None if v is None else v.name for v in op.outputs]
-    made = patch.op(op.type, op.inputs, attributes, outputs=names, version=version)
-    reason = fits(made, version)
-    if reason:
-        raise _inexpressible(op, reason)
-    patch.replace_op(op, made)
+    restate(op, patch, version, attributes={**op.attributes, **changes})
 
 
 def _input(op: Op) -> tuple[Value, TensorType]:
@@ -87,38 +83,17 @@ def _attributes(view: Windows, pads: Sequence[tuple[int, int]]) -> dict[str, Att
 
 
 def _sum_of_windows(
-    op: Op, patch: Patch, value: Value, view: Windows, pads: Sequence[tuple[int, int]]
+    build: Build, value: Value, view: Windows, pads: Sequence[tuple[int, int]], dtype: DType
 ) -> Value:
     """A convolution of every channel with ones: nothing is multiplied by anything else."""
-    _, kind = _input(op)
+    _, kind = _input(build.old)
     channels = kind.shape[1] if kind.shape is not None else None
     if not isinstance(channels, int):
-        raise _inexpressible(op, f"dilations need a known number of channels, not {kind}")
+        raise _inexpressible(build.old, f"dilations need a known number of channels, not {kind}")
     taps = tuple(int(k or 0) for k in view.kernel)
-    dtype = value.type.dtype.numpy if isinstance(value.type, TensorType) else np.float32
-    ones = patch.weight(np.ones((channels, 1, *taps), dtype), "ones")
+    ones = build.const(np.ones((channels, 1, *taps)), dtype)
     attributes = {**_attributes(view, pads), "dilations": view.dilations, "group": channels}
-    return patch.op("Conv", [value, ones], attributes, types=[value_type(op, value)]).output
-
-
-def value_type(op: Op, like: Value) -> TensorType | None:
-    """The op's result type with another value's element type."""
-    kind = op.output.type
-    if not isinstance(kind, TensorType) or not isinstance(like.type, TensorType):
-        return None
-    return TensorType(like.type.dtype, kind.shape)
-
-
-def _cast(patch: Patch, value: Value, dtype: DType) -> Value:
-    if not isinstance(value.type, TensorType) or value.type.dtype is dtype:
-        return value
-    kind = TensorType(dtype, value.type.shape)
-    return patch.op("Cast", [value], {"to": dtype.value}, types=[kind]).output
-
-
-def _replace(op: Op, patch: Patch, found: Value, dtype: DType) -> None:
-    patch.replace(op.output, _cast(patch, found, dtype))
-    patch.remove(op)
+    return build("Conv", value, ones, **attributes)
 
 
 def _wide(dtype: DType) -> DType:
@@ -136,13 +111,11 @@ def _average_pool_19(op: Op, patch: Patch) -> None:
         _older(op, patch, 11, dilations=None)
         return
     value, kind = _input(op)
-    view, wide = _windows(op), _wide(kind.dtype)
+    build, view, wide = Build(op, patch), _windows(op), _wide(kind.dtype)
     pads = _pads(op, view, kind)
-    size = _window_sizes(op, view, kind)
-    total = _sum_of_windows(op, patch, _cast(patch, value, wide), view, pads)
-    divisor = patch.weight(size.astype(wide.numpy), "window_size")
-    mean = patch.op("Div", [total, divisor], types=[total.type]).output
-    _replace(op, patch, mean, kind.dtype)
+    size = build.const(_window_sizes(op, view, kind), wide)
+    total = _sum_of_windows(build, build.cast(value, wide), view, pads, wide)
+    build.done(build.cast(build("Div", total, size), kind.dtype))
 
 
 def _window_sizes(op: Op, view: Windows, kind: TensorType) -> np.ndarray:
@@ -177,25 +150,17 @@ def _lp_pool_18(op: Op, patch: Patch) -> None:
         attributes = _attributes(view, pads)
         _older(op, patch, 11, dilations=None, ceil_mode=None, auto_pad=None, **attributes)
         return
-    p = op.attr("p", 2)
-    powers = _power(patch, _cast(patch, value, wide), p, wide)
-    total = _sum_of_windows(op, patch, powers, view, pads)
+    build, p = Build(op, patch), op.attr("p", 2)
+    wider = build.cast(value, wide)
     if p == 2:
-        total = patch.op("Sqrt", [total], types=[total.type]).output
-    elif p != 1:
-        root = patch.weight(np.array(1 / p, wide.numpy), "root")
-        total = patch.op("Pow", [total, root], types=[total.type]).output
-    _replace(op, patch, total, kind.dtype)
-
-
-def _power(patch: Patch, value: Value, p: int, dtype: DType) -> Value:
-    if p == 2:
-        return patch.op("Mul", [value, value], types=[value.type]).output
-    found = patch.op("Abs", [value], types=[value.type]).output
-    if p == 1:
-        return found
-    exponent = patch.weight(np.array(p, dtype.numpy), "power")
-    return patch.op("Pow", [found, exponent], types=[value.type]).output
+        powers = build("Mul", wider, wider)
+    else:
+        powers = build("Abs", wider)
+        powers = powers if p == 1 else build("Pow", powers, build.const(p, wide))
+    total = _sum_of_windows(build, powers, view, pads, wide)
+    if p != 1:
+        total = build("Sqrt", total) if p == 2 else build("Pow", total, build.exact(1 / p, wide))
+    build.done(build.cast(total, kind.dtype))
 
 
 def _max_pool_12(op: Op, patch: Patch) -> None:
@@ -204,16 +169,37 @@ def _max_pool_12(op: Op, patch: Patch) -> None:
     if not kind.dtype.is_integer:
         _older(op, patch, 11)
         return
-    names = [None if v is None else v.name for v in op.outputs]
-    inner = _cast(patch, value, DType.FLOAT32)
-    made = patch.op("MaxPool", [inner], op.attributes, outputs=names, version=11)
-    if made.outputs[0] is not None:
-        made.outputs[0].type = value_type(op, inner)
-        patch.replace(op.output, _cast(patch, made.outputs[0], kind.dtype))
-    if len(op.outputs) > 1 and op.outputs[1] is not None and made.outputs[1] is not None:
-        made.outputs[1].type = op.outputs[1].type
-        patch.replace(op.outputs[1], made.outputs[1])
-    patch.remove(op)
+    build = Build(op, patch)
+    inner = build.cast(value, DType.FLOAT32)
+    found, *indices = build.op("MaxPool", [inner], op.attributes, outputs=len(op.outputs))
+    build.done(build.cast(found, kind.dtype), *indices)
+
+
+def _settled(op: Op, patch: Patch) -> None:
+    """Version 22 drops windows that would start in the padding at the end, and says so; run times
+    always did, but older texts, and type inference by them, count those windows."""
+    changes: dict[str, Attribute] = {}
+    kind = op.inputs[0].type if op.inputs[0] is not None else None
+    sizes = _spatial(kind) if isinstance(kind, TensorType) else None
+    view = _windows(op)
+    if view.ceil and not view.same and sizes is not None:
+        counts = [int(n or 0) for n in view.counts(sizes)]
+        floor = [int(n or 0) for n in replace(view, ceil=False).counts(sizes)]
+        dropped = any(n < _undropped(view, axis, sizes[axis]) for axis, n in enumerate(counts))
+        if dropped and counts == floor:
+            changes = {"ceil_mode": 0}
+        elif dropped and not op.attr("count_include_pad", 0):
+            pads = _pads(op, view, TensorType(DType.FLOAT32, (1, 1, *sizes)))
+            changes = {**_attributes(view, pads), "ceil_mode": 0, "auto_pad": None}
+    _older(op, patch, OLDER[op.type], **changes)
+
+
+OLDER = {"MaxPool": 12, "AveragePool": 19, "LpPool": 18}
+
+
+def _undropped(view: Windows, axis: int, size: int) -> int:
+    span = size + view.begin[axis] + view.end[axis] - int(view.extent(axis) or 0)
+    return -(-span // view.strides[axis]) + 1
 
 
 def _roi_align_16(op: Op, patch: Patch) -> None:
@@ -226,9 +212,9 @@ def _roi_align_16(op: Op, patch: Patch) -> None:
 
 
 DOWNGRADES: dict[Key, Steps] = {
-    ("", "MaxPool"): {22: SAME, 12: _max_pool_12},
-    ("", "AveragePool"): {22: SAME, 19: _average_pool_19},
-    ("", "LpPool"): {22: SAME, 18: _lp_pool_18},
+    ("", "MaxPool"): {22: _settled, 12: _max_pool_12},
+    ("", "AveragePool"): {22: _settled, 19: _average_pool_19},
+    ("", "LpPool"): {22: _settled, 18: _lp_pool_18},
     ("", "GlobalMaxPool"): {22: SAME},
     ("", "GlobalAveragePool"): {22: SAME},
     ("", "GlobalLpPool"): {22: SAME},

@@ -1,0 +1,193 @@
+"""Files that are there whole or not at all, whenever the process is killed.
+
+A model is written under a temporary name beside its place, and renamed at the end. Its data file
+comes first, under a name with its content's hash, so that no model ever refers to a half-written
+one. The temporary file is locked while its writer lives: what is left of a killed one is cleaned by
+the next run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from isomorph.ir.errors import IsomorphError
+
+try:
+    import fcntl
+except ImportError:  # Windows: an open file cannot be removed there, which protects it as well
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_counter = itertools.count()
+
+
+class WriteError(IsomorphError):
+    """A file that could not be written: where, why, and what to do."""
+
+
+class Transaction:
+    """One model on its way into place, with at most one data file.
+
+    Attributes:
+        path: where the model goes.
+        temporary: where it is now; whoever opens it finds its data file too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.data: Path | None = None
+        self._made_data = False
+        self._open = True
+        _check_place(self.path)
+        remove_stale(self.path)
+        self._model = _locked(self.path)
+        self.temporary = Path(self._model.name)
+
+    @property
+    def model(self) -> BinaryIO:
+        """The model file, to be written to."""
+        return self._model
+
+    def new_data(self) -> BinaryIO:
+        """A data file, to be written to; `place_data` gives it its name."""
+        name = self.temporary.with_suffix(".data.tmp")
+        return _create(name)
+
+    def place_data(self, file: BinaryIO, digest: str) -> str:
+        """Give a written data file its final name; returns it."""
+        _finish(file)
+        self.data = self.path.with_name(f"{self.path.name}.{digest[:32]}.data")
+        self._made_data = not self.data.exists()
+        Path(file.name).replace(self.data)
+        return self.data.name
+
+    def finish(self) -> None:
+        """Make sure that the model's bytes are on the disk."""
+        _flush(self._model)
+
+    def commit(self) -> None:
+        """Put the model in its place, then remove data files that nothing refers to any more."""
+        self.temporary.replace(self.path)
+        self._close()
+        _sync_folder(self.path.parent)
+        if not self._others():
+            for old in _data_files(self.path):
+                if old != self.data:
+                    old.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Take everything back; does nothing after `commit`."""
+        if not self._open:
+            return
+        self._close()
+        for leftover in (self.temporary, self.temporary.with_suffix(".data.tmp")):
+            leftover.unlink(missing_ok=True)
+        if self.data is not None and self._made_data and not self._others():
+            self.data.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        self._open = False
+        self._model.close()
+
+    def _others(self) -> bool:
+        """Whether another process is writing the same model right now."""
+        remove_stale(self.path)
+        return any(_temporaries(self.path))
+
+
+def remove_stale(path: Path) -> None:
+    """Remove temporary files of one model whose writers are gone."""
+    for found in _temporaries(path):
+        with suppress(FileNotFoundError, PermissionError), found.open("rb") as file:
+            if _lock(file):
+                found.unlink()
+
+
+def _temporaries(path: Path) -> Iterator[Path]:
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.\d+(\.data)?\.tmp")
+    return (p for p in _listed(path.parent) if pattern.fullmatch(p.name) and _is_plain(p))
+
+
+def _data_files(path: Path) -> Iterator[Path]:
+    pattern = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{32}}\.data")
+    return (p for p in _listed(path.parent) if pattern.fullmatch(p.name) and _is_plain(p))
+
+
+def _listed(folder: Path) -> list[Path]:
+    return [folder / name for name in os.listdir(folder)]  # noqa: PTH208 - several times faster
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _check_place(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise WriteError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise WriteError(f"{path}: it is a folder; name a file in it")
+
+
+def _locked(path: Path) -> BinaryIO:
+    """A new temporary file of this process, locked."""
+    while True:
+        name = path.with_name(f".{path.name}.{os.getpid()}.{next(_counter)}.tmp")
+        try:
+            file = _create(name)
+        except FileExistsError:
+            continue
+        _lock(file)
+        with suppress(FileNotFoundError):  # another process may have taken it for a stale one
+            if os.path.samestat(os.fstat(file.fileno()), name.stat()):
+                return file
+        file.close()
+
+
+def _create(name: Path) -> BinaryIO:
+    try:
+        opened = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise WriteError(f"{name.parent}: nothing can be written there: {error.strerror}") from None
+    file = open(name, "rb+", opener=lambda *_: opened)  # noqa: PTH123, SIM115 - keeps the name
+    _lock(file)
+    return file
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Whether nobody else has the file locked; it is locked from now on."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _finish(file: BinaryIO) -> None:
+    _flush(file)
+    file.close()
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,75 @@
+"""The last touches before a graph becomes a file: what other tools need and a pass need not know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.exporters.onnx.layout import graphs_of, same_contents
+from isomorph.ir import schema
+from isomorph.ir.patch import Patch, remove_unused_weights
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Value
+
+
+def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
+    """Make a graph ready to be written, in place, subgraphs included.
+
+    Weights that nothing reads go, and each output gets a name of its own. Unless the graph is to be
+    written as it was read: outputs are computed by an op (an Identity where they are inputs,
+    weights or captures), equal weights are merged, and ops get unique names.
+    """
+    names: set[str] = set()
+    for each in graphs_of(graph):
+        remove_unused_weights(each)
+        _separate_outputs(each, opset, computed=not untouched)
+        if not untouched:
+            _merge_weights(each)
+            _name_ops(each, names)
+
+
+def _separate_outputs(graph: Graph, opset: int, *, computed: bool) -> None:
+    seen: set[Value] = set()
+    outputs: list[Value] = []
+    for value in graph.outputs:
+        if value in seen or (computed and value.producer is None):
+            name = f"{value.name}_output"
+            made = Patch(graph).op(
+                "Identity",
+                [value],
+                outputs=[name],
+                version=schema.since_version("", "Identity", opset),
+                types=[value.type],
+            )
+            made.output.doc = value.doc
+            outputs.append(made.output)
+        else:
+            outputs.append(value)
+        seen.add(value)
+    graph.outputs = outputs
+
+
+def _merge_weights(graph: Graph) -> None:
+    kept: dict[object, Value] = {}
+    values = graph.weights()
+    first = same_contents(v.weight for v in values if v.weight is not None)
+    patch = Patch(graph)
+    for value in values:
+        weight = value.weight
+        if weight is not None:
+            key = id(first[id(weight)]), weight.dtype, weight.shape
+            patch.replace(value, kept.setdefault(key, value))
+    patch.apply()
+    remove_unused_weights(graph)
+
+
+def _name_ops(graph: Graph, taken: set[str]) -> None:
+    count: dict[str, int] = {}
+    for op in graph.sorted_ops():
+        base = op.name or op.type
+        name = op.name
+        while not name or name in taken:
+            count[base] = count.get(base, 0) + 1
+            name = f"{base}_{count[base]}"
+        taken.add(name)
+        op.name = name
