@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from isomorph.ir.errors import IsomorphError
@@ -44,19 +44,22 @@ class Finding:
 
     def __str__(self) -> str:
         name = f"{self.domain}.{self.op}" if self.domain else self.op
+        name = f"{name}-{self.version}" if name else "the graph"
         kinds = f" ({', '.join(self.dtypes)})" if self.dtypes else ""
         times = f" ×{self.count}" if self.count > 1 else ""
         places = ", ".join(self.where[:8]) + (", …" if len(self.where) > 8 else "")
-        head = f"{self.severity}: {name}-{self.version}{kinds}{times} [{self.kind}]"
-        return f"{head} at {places or '?'}\n    {self.reason}\n    remedy: {self.remedy}"
+        at = f" at {places}" if places else ""
+        head = f"{self.severity}: {name}{kinds}{times} [{self.kind}]"
+        return f"{head}{at}\n    {self.reason}\n    remedy: {self.remedy}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings for one graph and one target."""
+    """All findings for one graph and one target; `notes` say how they were come by."""
 
     target: Target
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -68,7 +71,7 @@ class Report:
         risks = len(self.findings) - obstacles
         head = f"{'exportable' if self.ok else 'not exportable'} for {self.target}: "
         head += f"{obstacles} obstacle{'s' * (obstacles != 1)}, {risks} risk{'s' * (risks != 1)}"
-        return "\n".join([head, *map(str, self.findings)])
+        return "\n".join([head, *map(str, self.findings), *(f"note: {n}" for n in self.notes)])
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data; `schema_version` changes when its form does."""
@@ -77,6 +80,7 @@ class Report:
             "ok": self.ok,
             "target": self.target.to_json(),
             "findings": [asdict(f) for f in self.findings],
+            "notes": list(self.notes),
         }
 
 

@@ -1,0 +1,39 @@
+"""What does not stop an export, but may surprise the one who uses the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.exporters.coverage.collect import Collector
+    from isomorph.ir.graph import Graph
+
+DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
+"""Operators whose result shapes depend on the values of their operands, not on shapes alone."""
+
+
+def risks(graph: Graph, found: Collector) -> None:
+    """Note the risks of a graph, subgraphs included."""
+    for _, op in graph.walk():
+        known = op.schema
+        if known is None:
+            continue
+        if not op.domain and op.type in DATA_DEPENDENT:
+            found.add(
+                op,
+                "risk",
+                f"the shape of {op.type}'s result depends on the data: memory cannot be planned "
+                "ahead, and some providers refuse it",
+                "keep it where shapes may vary from run to run, or rewrite it with Where",
+                severity="risk",
+            )
+        seeded = op.attributes.get("seed") is not None
+        if not known.deterministic and not (op.type == "Dropout" and op.input(2) is None):
+            found.add(
+                op,
+                "risk",
+                f"{op.type} draws random numbers"
+                + (": even with its seed, run times draw different ones" if seeded else ""),
+                "make the random values an input of the model",
+                severity="risk",
+            )
