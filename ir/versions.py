@@ -74,6 +74,7 @@ def move(
     """
     changed = False
     stuck: list[Inexpressible] = []
+    roots: dict[Op, tuple[str, int]] = {}
     stack = [graph]
     while stack:
         current = stack.pop()
@@ -95,12 +96,27 @@ def move(
                     patch = Patch(current, op)
                     step(op, patch)
                     patch.apply()
+                    root = roots.pop(op, (op.type, op.version))
+                    roots.update(dict.fromkeys(patch.made, root))
                     waiting.extendleft(reversed(patch.made))
                 changed = True
             except InexpressibleError as error:
-                stuck.append(Inexpressible(op, error.reason, error.remedy, error.lowest))
+                stuck.append(_stuck(op, error, roots.get(op)))
                 stack.extend(g for _, g in op.subgraphs())
     return changed, stuck
+
+
+def _stuck(op: Op, error: InexpressibleError, root: tuple[str, int] | None) -> Inexpressible:
+    """What is reported of an op; one that stands for another says so, and where that still is."""
+    if root is None or root[0] == op.type or error.lowest is None:
+        return Inexpressible(op, error.reason, error.remedy, error.lowest)
+    name, version = root
+    return Inexpressible(
+        op,
+        f"{name}-{version} is written as simpler operators there, and {error.reason}",
+        f"export at opset {version} or newer",
+        version,
+    )
 
 
 def fits(op: Op, version: int) -> str:
