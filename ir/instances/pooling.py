@@ -7,6 +7,7 @@ A = Arg
 X = A((2, 3, 7, 6))
 LINE = A((2, 3, 9))
 SPACE = A((1, 2, 4, 5, 3))
+TIES = tuple(i * 5 % 7 % 3 for i in range(216))
 EMPTY = A((0, 3, 7, 6))
 IMAGE = A((2, 3, 6, 8))
 ROIS = A((3, 4), "T1", (0.5, 0.75, 5.5, 4.25, 1.0, 1.0, 3.0, 2.5, -1.5, 2.25, 9.0, 7.5))
@@ -47,7 +48,7 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
                  outputs=2, note="indices"),
         Instance((X,), {"kernel_shape": (3, 2), "strides": (2, 2), "pads": (1, 0, 1, 1),
                  "storage_order": 1}, outputs=2, note="indices by column"),
-        Instance((A((2, 3, 6, 6), low=0, high=2),), {"kernel_shape": (3, 3)}, outputs=2,
+        Instance((A((2, 3, 6, 6), values=TIES),), {"kernel_shape": (3, 3)}, outputs=2,
                  note="indices of ties"),
         Instance((LINE,), {"kernel_shape": (3,), "strides": (2,)}, outputs=2, note="indices, 1-D"),
         Instance((SPACE,), {"kernel_shape": (2, 2, 2)}, outputs=2, note="indices, 3-D"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.ir.build import restate
 from isomorph.ir.opdef import Key
 from isomorph.ir.versions import SAME, Steps
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def _gemm_7(op: Op, patch: Patch) -> None:
     """C always broadcasts from version 7 on; before, only where `broadcast` said so."""
     attributes = {k: v for k, v in op.attributes.items() if k != "broadcast"}
-    patch.replace_op(op, patch.op("Gemm", op.inputs, attributes, version=7))
+    restate(op, patch, 7, attributes=attributes)
 
 
 UPGRADES: dict[Key, Steps] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.ir.build import restate
 from isomorph.ir.opdef import Key
 from isomorph.ir.versions import SAME, Steps
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 def _roi_align_16(op: Op, patch: Patch) -> None:
     """Version 16 shifts coordinates by half a pixel unless it is told not to."""
     attributes = {**op.attributes, "coordinate_transformation_mode": "output_half_pixel"}
-    patch.replace_op(op, patch.op("RoiAlign", op.inputs, attributes, version=16))
+    restate(op, patch, 16, attributes=attributes)
 
 
 # What changes the wording but not the meaning: AveragePool-11 and -19 and MaxPool-12 correct the
