@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.types import DType
+from isomorph.ir.weights import Buffer, Weight
 from isomorph.runtime.errors import RunError, RuntimeLoadError
 
 if TYPE_CHECKING:
@@ -54,6 +56,9 @@ class Session:
             raise RuntimeLoadError(f"onnxruntime does not load {name}: {clean(error)}") from None
         self.inputs = tuple(v.name for v in self._session.get_inputs())
         self.outputs = tuple(v.name for v in self._session.get_outputs())
+        self._foreign = {
+            v.name for v in self._session.get_outputs() if v.type in _FOREIGN_NAMES
+        }
 
     def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
         """The outputs, in the model's order or as named.
@@ -64,8 +69,15 @@ class Session:
         import onnxruntime as ort
 
         given = {name: _feed(array, ort) for name, array in feeds.items() if name in self.inputs}
+        wanted = self.outputs if outputs is None else tuple(outputs)
         try:
-            return self._session.run(list(outputs) if outputs is not None else None, given)
+            if self._foreign.isdisjoint(wanted):
+                return self._session.run(wanted, given)
+            values = {
+                name: ort.OrtValue.ortvalue_from_numpy(v) if isinstance(v, np.ndarray) else v
+                for name, v in given.items()
+            }
+            return [_fetch(v) for v in self._session.run_with_ort_values(wanted, values)]
         except Exception as error:  # its exceptions share no base of their own
             raise RunError(f"onnxruntime fails: {clean(error)}") from None
 
@@ -112,15 +124,36 @@ def clean(error: BaseException) -> str:
 
 
 def _feed(array: Any, ort: Any) -> Any:
-    """What the binding takes: element types that numpy lacks go in as bits."""
+    """What the binding takes: element types that numpy lacks go in as packed bits."""
     if isinstance(array, list):
         return [_feed(item, ort) for item in array]
+    if array is None:
+        return None
     array = np.asarray(array)
-    if array.dtype.kind != "V" and array.dtype.name not in _AS_BITS:
+    if array.dtype.kind in "OUST" or DType.of(array.dtype) not in FOREIGN:
         return array
     dtype = DType.of(array.dtype)
-    bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+    packed = np.frombuffer(Weight.of(array, dtype).view(), np.uint8)
+    bits = np.zeros(array.nbytes, np.uint8)
+    bits[: packed.size] = packed
+    bits = bits.view(f"u{array.dtype.itemsize}").reshape(array.shape)
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, dtype.value)
 
 
-_AS_BITS = frozenset({"bfloat16"})
+def _fetch(value: Any) -> Any:
+    """An output as numpy; element types that numpy lacks come as ml_dtypes arrays."""
+    if not value.is_tensor():
+        return value.numpy()
+    dtype = DType(value.element_type())
+    if dtype not in FOREIGN:
+        return value.numpy()
+    shape = tuple(value.shape())
+    size = value.tensor_size_in_bytes()
+    data = ctypes.string_at(value.data_ptr(), size) if size else b""
+    return Weight(dtype, shape, Buffer(data)).numpy()
+
+
+FOREIGN = frozenset(d for d in DType if d.numpy.kind == "V" or d.name.startswith("FLOAT8"))
+"""Element types that the binding moves as bits only."""
+
+_FOREIGN_NAMES = frozenset(d.schema_name for d in FOREIGN)
