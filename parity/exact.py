@@ -1,0 +1,167 @@
+"""Results that are determined bit by bit, and the places where the standard leaves them open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.types import DType
+from isomorph.parity.verdict import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op
+    from isomorph.parity.well import Finding
+
+MAXIMA = frozenset(
+    {
+        "ArgMax",
+        "ArgMin",
+        "Clip",
+        "GlobalMaxPool",
+        "Max",
+        "MaxPool",
+        "Min",
+        "ReduceMax",
+        "ReduceMin",
+        "Relu",
+        "TopK",
+    }
+)
+"""Built on max and min, whose result for NaN, and between −0 and +0, the standard leaves open."""
+
+ARITHMETIC = frozenset(
+    {
+        "Abs",
+        "Add",
+        "CumSum",
+        "Div",
+        "Gemm",
+        "MatMul",
+        "Mul",
+        "Neg",
+        "Pow",
+        "ReduceL1",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+        "Sub",
+        "Sum",
+    }
+)
+"""Where integers may overflow, which the standard does not define."""
+
+
+def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any) -> Finding:
+    """Bitwise, but for NaN payloads; what the standard leaves open is UNSPECIFIED."""
+    from isomorph.parity.well import Finding
+
+    problem = differs(got, wanted)
+    if not problem:
+        return Finding()
+    if isinstance(got, list) or isinstance(wanted, list) or got is None or wanted is None:
+        return Finding(Status.FAIL, problem)
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    if got.shape != wanted.shape or _kind(got) != _kind(wanted):
+        return Finding(Status.FAIL, problem)
+    bad = different(got, wanted)
+    if op.type in MAXIMA and not op.domain:
+        if not (bad & ~((got == 0) & (wanted == 0))).any():
+            return Finding()
+        if any(_has_nan(v) for v in operands):
+            return Finding(Status.UNSPECIFIED, f"the standard leaves {op.type} of NaN open")
+    open_reason = _left_open(op, operands, got, bad)
+    if open_reason:
+        return Finding(Status.UNSPECIFIED, open_reason)
+    return Finding(Status.FAIL, problem, *_figures(got, wanted))
+
+
+def differs(got: Any, wanted: Any) -> str:
+    """How two results differ bit by bit; empty when they do not."""
+    if isinstance(got, list) or isinstance(wanted, list):
+        if type(got) is not type(wanted) or len(got) != len(wanted):
+            return f"it is {_short(got)}, {_short(wanted)} is right"
+        every = (differs(g, w) for g, w in zip(got, wanted, strict=True))
+        return next(filter(None, every), "")
+    if got is None or wanted is None:
+        return "" if got is wanted else f"it is {_short(got)}, {_short(wanted)} is right"
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    if _kind(got) != _kind(wanted):
+        return f"its dtype is {got.dtype}, {wanted.dtype} is right"
+    if got.shape != wanted.shape:
+        return f"its shape is {got.shape}, {wanted.shape} is right"
+    bad = different(got, wanted)
+    if not bad.any():
+        return ""
+    at = tuple(int(i) for i in np.argwhere(bad)[0])
+    sign = " (the sign of zero)" if got[at] == wanted[at] else ""
+    return (
+        f"{int(bad.sum())} of {bad.size} elements differ; at {list(at)} it is {got[at]!s}, "
+        f"{wanted[at]!s} is right{sign}"
+    )
+
+
+def different(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Elements that differ: NaN equals NaN, −0 is not +0."""
+    with np.errstate(all="ignore"):
+        bad = np.asarray(got != wanted)
+        if got.dtype.kind in "fV" and wanted.dtype.kind in "fV":
+            bad &= ~((got != got) & (wanted != wanted))  # noqa: PLR0124 - NaN, also of ml_dtypes
+            bad |= (got == 0) & (wanted == 0) & (np.signbit(got) != np.signbit(wanted))
+    return bad
+
+
+def _left_open(op: Op, operands: Sequence[Any], got: np.ndarray, bad: np.ndarray) -> str:
+    """Why a difference is nobody's fault, when the elements that differ say so."""
+    if got.dtype.kind not in "iu":
+        if op.type in {"Cast", "CastLike"} and got.dtype.kind in "OUST":
+            return "the standard leaves the text of a number open"
+        return ""
+    info = np.iinfo(got.dtype)
+    if op.type in {"Cast", "CastLike"}:
+        x = np.asarray(operands[0])
+        if x.dtype.kind in "fV":
+            with np.errstate(all="ignore"):
+                values = np.trunc(x.astype(np.float64))
+                inside = (values >= info.min) & (values <= info.max)
+            if not (bad & inside).any():
+                return "the standard leaves a float beyond the integer's range open"
+        return ""
+    if op.type in ARITHMETIC and not op.domain:
+        from isomorph.ir.semantics import evaluate
+
+        given = [v if v is None else _as_float(np.asarray(v)) for v in operands[:2]]
+        with np.errstate(all="ignore"):
+            size = np.abs(np.asarray(evaluate(op, [*given, *operands[2:]])[0], np.float64))
+        if not (bad & np.isfinite(size) & (size <= info.max)).any():
+            return "the standard leaves integer overflow and division by zero open"
+    return ""
+
+
+def _as_float(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
+
+
+def _has_nan(value: Any) -> bool:
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fV":
+        return False
+    return bool(np.isnan(value).any())
+
+
+def _kind(array: np.ndarray) -> object:
+    return "string" if array.dtype.kind in "OUST" else DType.of(array.dtype)
+
+
+def _figures(got: np.ndarray, wanted: np.ndarray) -> tuple[float, float]:
+    if got.dtype.kind in "OUSTb":
+        return 0.0, 0.0
+    with np.errstate(all="ignore"):
+        error = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
+    error = error[np.isfinite(error)]
+    return 0.0, float(error.max(initial=0.0))
+
+
+def _short(value: Any) -> str:
+    return f"a list of {len(value)}" if isinstance(value, list) else str(value)[:60]

@@ -1,0 +1,144 @@
+"""What onnxruntime's CPU kernels are known to do badly: measured on 1.31.1, with where to look.
+
+A row explains elements of one op's result; explained elements are RUNTIME, which never turns a
+right export into a failed one. A row is as narrow as what was measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isomorph.ir.graph import Op
+    from isomorph.parity.tolerance.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One result of a node that is off.
+
+    Attributes:
+        op: the node.
+        operands: floats as float64.
+        got, truth: the result and what it should be, in float64.
+        unit: the format of the result.
+    """
+
+    op: Op
+    operands: Sequence[Any]
+    got: np.ndarray
+    truth: np.ndarray
+    unit: Unit
+
+    @property
+    def error(self) -> np.ndarray:
+        """Absolute error per element."""
+        return np.abs(self.got - self.truth)
+
+    @property
+    def x(self) -> np.ndarray:
+        """The first operand."""
+        return np.asarray(self.operands[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A row: which ops, which elements of the result, what happens, and the source."""
+
+    ops: frozenset[str]
+    explains: Callable[[Case], np.ndarray]
+    what: str
+    citation: str
+
+
+def explain(case: Case) -> tuple[np.ndarray, str]:
+    """Which elements the table explains, and in what words."""
+    found = np.zeros(case.got.shape, bool)
+    words: list[str] = []
+    with np.errstate(all="ignore"):
+        for row in KNOWN:
+            if case.op.domain or case.op.type not in row.ops:
+                continue
+            covered = np.broadcast_to(np.asarray(row.explains(case)), found.shape)
+            if covered.any():
+                found |= covered
+                words.append(f"{row.what} [{row.citation}]")
+    return found, "; ".join(words)
+
+
+def _is_single(case: Case) -> bool:
+    return case.unit.u == 2.0**-24
+
+
+def _ulps(limit: float) -> Callable[[Case], np.ndarray]:
+    return lambda case: (case.error <= limit * case.unit.ulp(case.truth)) & _is_single(case)
+
+
+def _at_scale(limit: float, scale: Callable[[Case], Any]) -> Callable[[Case], np.ndarray]:
+    return lambda case: (case.error <= limit * case.unit.u * scale(case)) & _is_single(case)
+
+
+def _one_pass(case: Case) -> np.ndarray:
+    """Elements of a group whose mean is large against its spread."""
+    x = case.x
+    if x.ndim < 2 or not x.size:
+        return np.zeros(case.got.shape, bool)
+    groups = x.shape[0] * int(case.op.attr("num_groups", x.shape[1]))
+    rows = x.reshape(groups, -1)
+    mean, spread = rows.mean(-1, keepdims=True), rows.std(-1, keepdims=True)
+    large = np.abs(mean) > 8 * spread
+    return np.broadcast_to(large, rows.shape).reshape(x.shape)
+
+
+KNOWN = (
+    Divergence(
+        frozenset({"Sigmoid"}),
+        _at_scale(2, lambda case: 1.0),
+        "Sigmoid's rational approximation has an absolute error of about 2⁻²⁴: "
+        "1 % off at -11.6, zero below -18",
+        "onnxruntime/core/mlas/lib/logistic.cpp, clamped at ±18",
+    ),
+    Divergence(
+        frozenset({"Tanh"}),
+        _at_scale(6, lambda case: 1.0),
+        "Tanh's rational approximation reaches 1.0000002 for |x| > 8.3",
+        "onnxruntime/core/mlas/lib/tanh.cpp, clamped at ±9",
+    ),
+    Divergence(
+        frozenset({"Elu", "Celu", "Selu"}),
+        _at_scale(4, lambda case: 1.76),
+        "exp(x) − 1 is computed by subtraction: relative accuracy is lost near 0",
+        "onnxruntime/core/providers/cpu/activation/activations.h",
+    ),
+    Divergence(
+        frozenset({"Gelu"}),
+        _at_scale(8, lambda case: np.abs(case.x)),
+        "1 + erf(x/√2) is computed by addition: relative accuracy is lost in the left tail",
+        "onnxruntime/core/providers/cpu/tensor/gelu.cc",
+    ),
+    Divergence(
+        frozenset({"Log"}),
+        _ulps(4),
+        "Log is off by up to 3.2 ulp near 1",
+        "Eigen's packet logarithm, measured",
+    ),
+    Divergence(
+        frozenset({"Asin", "Acos"}),
+        _ulps(6),
+        "Asin and Acos are off by up to 4.1 ulp",
+        "Eigen's arc functions, measured",
+    ),
+    Divergence(
+        frozenset({"InstanceNormalization", "GroupNormalization"}),
+        _one_pass,
+        "the variance is computed as E[x²] − E[x]²: wrong, even NaN, where the mean is large "
+        "against the spread",
+        "onnx's function body of GroupNormalization; "
+        "onnxruntime/core/providers/cpu/nn/instance_norm.cc",
+    ),
+)

@@ -1,0 +1,73 @@
+"""How far a run time's result may be from the truth: derived from op, dtype and operands, never tuned.
+
+`bound` gives, per element, a hard limit (beyond it the node is wrong) and a soft one (beyond it,
+and further off than the source is, it is suspect). One file per way of reasoning.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.opdef import OPS, Tolerance
+from isomorph.parity.tolerance import (
+    conditioning,
+    elementwise,
+    normalization,
+    recurrent,
+    softmax,
+    sums,
+)
+from isomorph.parity.tolerance.units import Bound, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op
+    from isomorph.ir.types import DType
+
+RULES = {
+    Tolerance.ELEMENTWISE: elementwise.bound,
+    Tolerance.DOT: sums.dot,
+    Tolerance.SUM: sums.plain,
+    Tolerance.SOFTMAX: softmax.bound,
+    Tolerance.NORMALIZATION: normalization.bound,
+    Tolerance.RECURRENT: recurrent.bound,
+}
+"""The rule of each class that rounds; every other class is exact on equal operands."""
+
+
+def tolerance_of(op: Op) -> Tolerance | None:
+    """The class of an op, `None` for one that nobody here knows."""
+    known = OPS.get(op.key)
+    return None if known is None else known.tolerance
+
+
+def is_exact(op: Op) -> bool:
+    """Whether the op's results are determined bit by bit by its operands."""
+    found = tolerance_of(op)
+    return found is not None and found not in RULES
+
+
+def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype: DType) -> Bound:
+    """The bound on one result of an op.
+
+    Args:
+        op: the operator.
+        operands: what it was given, floats widened to float64.
+        truth: the result in float64.
+        index: which of its results.
+        dtype: the float type that the result is stored in.
+    """
+    unit = Unit.of(dtype)
+    found = tolerance_of(op)
+    rule = RULES.get(found, conditioning.bound) if found is not None else conditioning.bound
+    with np.errstate(all="ignore"):
+        limits = rule(op, operands, truth, index, unit)
+        if limits is None:
+            limits = conditioning.bound(op, operands, truth, index, unit)
+    return limits if unit.u > 2.0**-50 else limits.scaled(2.0)
+
+
+__all__ = ["Bound", "bound", "is_exact", "tolerance_of"]

@@ -1,0 +1,101 @@
+"""One element at a time: k units in the last place, k counted from the operator's formula.
+
+`OpDef.ulps` counts rounded operations. A library function inside counts as much as OpenCL 3.0 (C
+specification, §7.4, full profile) grants it, the only published contract for such functions. An
+operator composed of several steps is also granted k roundings of its operands, carried through its
+derivative: that is what HardSigmoid loses where αx + β cancels, however well it is made.
+
+The hard limit is four times that, and the rounding of the largest intermediate of the formula as
+the standard writes it: exp(x) − 1 in Elu, 1 + erf(x/√2) in Gelu.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.opdef import OPS
+from isomorph.parity.tolerance.derivative import carried
+from isomorph.parity.tolerance.units import Bound, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isomorph.ir.graph import Op
+
+LIBRARY = {
+    "Acos": 4,
+    "Acosh": 4,
+    "Asin": 4,
+    "Asinh": 4,
+    "Atan": 5,
+    "Atanh": 5,
+    "Cos": 4,
+    "Cosh": 4,
+    "Erf": 16,
+    "Exp": 3,
+    "Log": 3,
+    "Pow": 16,
+    "Sin": 4,
+    "Sinh": 4,
+    "Tan": 5,
+    "Tanh": 5,
+}
+CALLS: dict[str, tuple[str, ...]] = {
+    "Celu": ("Exp",),
+    "Elu": ("Exp",),
+    "Gelu": ("Erf",),
+    "Mish": ("Exp", "Log", "Tanh"),
+    "Selu": ("Exp",),
+    "Sigmoid": ("Exp",),
+    "Softplus": ("Exp", "Log"),
+    "Swish": ("Exp",),
+}
+"""Library functions inside the formulas of operators."""
+
+Scale = "Callable[[Op, np.ndarray], np.ndarray | float]"
+
+SCALES: dict[str, Callable[[Op, np.ndarray], Any]] = {
+    "Celu": lambda op, x: abs(op.attr("alpha", 1.0)),
+    "Elu": lambda op, x: abs(op.attr("alpha", 1.0)),
+    "Erf": lambda op, x: 1.0,
+    "Gelu": lambda op, x: np.abs(x),
+    "Mish": lambda op, x: np.abs(x),
+    "Selu": lambda op, x: abs(op.attr("alpha", 1.6733) * op.attr("gamma", 1.0507)),
+    "Sigmoid": lambda op, x: 1.0,
+    "Softplus": lambda op, x: 1.0,
+    "Swish": lambda op, x: np.abs(x),
+    "Tanh": lambda op, x: 1.0,
+}
+"""The largest intermediate of the formula as written, where the result can be much smaller."""
+
+
+def count(op: Op) -> float:
+    """k: the units in the last place that one element is granted."""
+    known = OPS.get(op.key)
+    ulps = known.ulps if known is not None else 1.0
+    return max(ulps, LIBRARY.get(op.type, 0)) + sum(
+        LIBRARY[name] - 1 for name in CALLS.get(op.type, ())
+    )
+
+
+def bound(
+    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
+) -> Bound:
+    """k ulp, one subnormal, and for composed operators k roundings of the operands."""
+    k = count(op)
+    soft = k * unit.ulp(truth) + unit.tiny
+    basis = f"{k:g} ulp"
+    if k > 1 and op.type not in LIBRARY:
+        soft = soft + k * unit.u * carried(op, operands, truth, index)
+        basis += f" and {k:g}u of the operands through the derivative"
+    hard = 4 * soft
+    scale = SCALES.get(op.type)
+    if scale is not None and operands:
+        hard = hard + 2 * k * unit.u * scale(op, np.asarray(operands[0]))
+    peak = np.abs(truth)
+    for operand in operands:
+        if isinstance(operand, np.ndarray | np.generic) and operand.dtype == np.float64:
+            peak = np.maximum(peak, np.abs(operand))
+    return Bound(soft, hard, peak, basis)

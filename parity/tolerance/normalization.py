@@ -1,0 +1,121 @@
+"""Normalisations: (x − m)/√(v + ε), scaled and shifted, over groups of K elements.
+
+The mean of K terms carries δm, the error of a sum (soft: 4u√K, hard: γ_K) and one rounding; each
+x − m then carries u|x − m| + δm. A variance from those differences carries the error of a sum of
+squares and 2δm·mean|x − m| + δm². The formula E[x²] − m² instead carries γ_K E[x²]: that is the
+hard limit, as the standard does not forbid it; the soft one wants the differences. Half the relative
+error of v + ε passes into the root, and all of it scales with |scale·(x − m)/√(v + ε)|.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.parity.tolerance.units import Bound, Unit, gamma
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op
+
+
+def bound(
+    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
+) -> Bound | None:
+    """The known normalisations' main output; `None` for anything else."""
+    if index:
+        return None
+    if op.type == "BatchNormalization":
+        return _batch(op, operands, truth, unit)
+    x = np.asarray(operands[0])
+    epsilon = float(op.attr("epsilon", 0.0))
+    centred = op.type != "RMSNormalization"
+    match op.type:
+        case "LayerNormalization" | "RMSNormalization":
+            axis = int(op.attr("axis", -1)) % max(x.ndim, 1)
+            shape = (prod(x.shape[:axis]), prod(x.shape[axis:]))
+        case "InstanceNormalization":
+            shape = (prod(x.shape[:2]), prod(x.shape[2:]))
+        case "GroupNormalization":
+            groups = x.shape[0] * int(op.attr("num_groups"))
+            shape = (groups, x.size // max(groups, 1))
+        case _:
+            return None
+    if not x.size:
+        return Bound(np.zeros(x.shape), np.zeros(x.shape), np.zeros(x.shape), "nothing")
+    scale, shift = _affine(op, operands, x)
+    rows = x.reshape(shape)
+    soft, hard = (
+        _standardized(rows, epsilon, unit, centred=centred, hard=h).reshape(x.shape)
+        for h in (False, True)
+    )
+    ends = 2 * unit.u * (np.abs(truth) + np.abs(shift)) + unit.ulp(truth) + unit.tiny
+    peak = np.broadcast_to((rows * rows).sum(-1, keepdims=True), rows.shape).reshape(x.shape)
+    return Bound(
+        np.abs(scale) * soft + ends,
+        np.abs(scale) * hard + 2 * ends,
+        peak,
+        f"mean and variance of {shape[1]} elements",
+    )
+
+
+def _standardized(
+    rows: np.ndarray, epsilon: float, unit: Unit, *, centred: bool, hard: bool
+) -> np.ndarray:
+    """The absolute error of (x − m)/√(v + ε), without scale and shift."""
+    u, terms = unit.u, rows.shape[-1]
+    mean = rows.mean(-1, keepdims=True) if centred else np.zeros((rows.shape[0], 1))
+    norm = np.sqrt((rows * rows).sum(-1, keepdims=True))
+    difference = rows - mean
+    variance = (difference * difference).mean(-1, keepdims=True)
+    growth = gamma(terms + 2, u) if hard else 4 * u * np.sqrt(terms)
+    d_mean = np.zeros_like(mean)
+    if centred:
+        if hard:
+            d_mean = growth * np.abs(rows).mean(-1, keepdims=True)
+        else:
+            d_mean = growth * (norm / terms + np.abs(mean))
+        d_mean = d_mean + u * np.abs(mean)
+    size = np.abs(difference)
+    d_difference = u * size + d_mean
+    d_variance = (growth + 2 * u) * variance + d_mean**2
+    d_variance = d_variance + 2 * d_mean * size.mean(-1, keepdims=True)
+    if hard and centred:
+        square = (rows * rows).mean(-1, keepdims=True)
+        d_variance = d_variance + (growth + 2 * u) * square + 2 * np.abs(mean) * d_mean
+    floor = variance + epsilon
+    relative = d_variance / floor
+    root = np.sqrt(floor)
+    lost = np.where(relative < 0.5, relative, np.inf)
+    return d_difference / root + size / root * (lost + 4 * u)
+
+
+def _affine(op: Op, operands: Sequence[Any], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scale and shift, shaped to broadcast against x."""
+    found = []
+    for position, absent in ((1, 1.0), (2, 0.0)):
+        given = operands[position] if len(operands) > position else None
+        array = np.asarray(absent if given is None else given, np.float64)
+        if op.type in {"InstanceNormalization", "GroupNormalization"} and array.ndim == 1:
+            if array.size != x.shape[1]:  # one per group, before version 21
+                array = np.repeat(array, x.shape[1] // array.size)
+            array = array.reshape(-1, *[1] * (x.ndim - 2))
+        found.append(array)
+    return found[0], found[1]
+
+
+def _batch(op: Op, operands: Sequence[Any], truth: np.ndarray, unit: Unit) -> Bound | None:
+    """Inference: x·a + (b − mean·a) with a = scale/√(var + ε) is as good as any other order."""
+    if op.attr("training_mode", 0) or len([o for o in op.outputs if o is not None]) > 1:
+        return None
+    x = np.asarray(operands[0])
+    scale, shift, mean, variance = (
+        np.asarray(v).reshape(-1, *[1] * (x.ndim - 2)) for v in operands[1:5]
+    )
+    factor = np.abs(scale) / np.sqrt(variance + float(op.attr("epsilon", 1e-5)))
+    sizes = 4 * np.abs(x) * factor + 5 * np.abs(mean) * factor + 2 * np.abs(shift) + np.abs(truth)
+    soft = unit.u * sizes + unit.ulp(truth) + unit.tiny
+    return Bound(soft, 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)")

@@ -1,0 +1,144 @@
+"""Sums of products and plain sums.
+
+Hard: any order of evaluation of Σ aᵢbᵢ over K terms has error ≤ γ_K Σ|aᵢbᵢ| (Higham, Accuracy and
+Stability of Numerical Algorithms, 2nd ed., eq. 3.5). Soft: with roundings of mean zero the error
+grows like √K; 4u√K(‖a∘b‖₂ + |y|) holds with overwhelming probability (Ipsen and Zhou, Probabilistic
+error analysis for inner products, SIAM J. Matrix Anal. Appl. 41, 2020). Both sums come from the op
+itself: applied to |a|, |b| it gives Σ|aᵢbᵢ|, applied to squares ‖a∘b‖₂².
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.semantics import evaluate
+from isomorph.parity.tolerance.derivative import is_float
+from isomorph.parity.tolerance.units import Bound, Unit, gamma
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from isomorph.ir.graph import Op
+
+_SCALES = ("alpha", "beta")
+LINEAR_SUMS = frozenset(
+    {"Sum", "Mean", "ReduceSum", "ReduceMean", "CumSum", "AveragePool", "GlobalAveragePool", "Col2Im"}
+)
+AVERAGES = frozenset({"Mean", "ReduceMean", "AveragePool", "GlobalAveragePool"})
+POSITIVE = {"ReduceL1": 1.0, "ReduceSumSquare": 1.0, "ReduceL2": 0.5, "LpPool": 1.0, "GlobalLpPool": 1.0}
+"""Sums of what cannot be negative: the relative error of the sum times this factor."""
+
+
+def dot(
+    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
+) -> Bound | None:
+    """MatMul, Gemm, Conv, ConvTranspose, Einsum: linear in each operand."""
+    terms = _products(op, operands, truth)
+    return _linear(op, operands, truth, index, unit, terms + 2, 1.0)
+
+
+def plain(
+    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
+) -> Bound | None:
+    """Sums and means, and the norms made of them."""
+    terms = _summands(op, operands, truth)
+    if op.type in LINEAR_SUMS:
+        divisor = float(terms) if op.type in AVERAGES else 1.0
+        return _linear(op, operands, truth, index, unit, terms + 1, divisor)
+    size = np.abs(truth)
+    if op.type in POSITIVE:
+        share = POSITIVE[op.type]
+        soft = share * 8 * unit.u * np.sqrt(terms) * size + 4 * unit.ulp(truth)
+        hard = share * gamma(terms + 2, unit.u) * size + 8 * unit.ulp(truth)
+        squares = size * size if op.type == "ReduceL2" else size
+        return Bound(soft, hard + terms * unit.tiny, squares, f"a sum of {terms} terms ≥ 0")
+    if op.type == "ReduceProd":
+        hard = gamma(terms + 1, unit.u) * size + 2 * unit.ulp(truth)
+        soft = 4 * unit.u * np.sqrt(terms) * size + 2 * unit.ulp(truth)
+        biggest = np.where(np.isfinite(size), np.inf, size)
+        return Bound(soft, hard + unit.tiny, biggest, f"a product of {terms} factors")
+    return None
+
+
+def _linear(
+    op: Op,
+    operands: Sequence[Any],
+    truth: np.ndarray,
+    index: int,
+    unit: Unit,
+    terms: int,
+    divisor: float,
+) -> Bound:
+    magnitude = np.abs(np.asarray(_applied(op, operands, index, np.abs, abs)))
+    squares = np.abs(np.asarray(_applied(op, operands, index, np.square, _square)))
+    norm = np.sqrt(squares / divisor)
+    underflow = (terms + 1) * unit.tiny
+    soft = 4 * unit.u * np.sqrt(terms) * (norm + np.abs(truth)) + unit.ulp(truth) + underflow
+    hard = gamma(terms, unit.u) * magnitude + 2 * unit.ulp(truth) + underflow
+    peak = np.maximum(magnitude * divisor, norm)
+    return Bound(soft, np.maximum(hard, 0), peak, f"γ_K|A||B| and 4u√K‖a∘b‖₂, K = {terms}")
+
+
+def _applied(
+    op: Op,
+    operands: Sequence[Any],
+    index: int,
+    change: Callable[[np.ndarray], np.ndarray],
+    scalar: Callable[[float], float],
+) -> Any:
+    """The op on changed float operands, with its scale factors changed alike."""
+    given = [change(v) if is_float(v) else v for v in operands]
+    own = op.attributes
+    if any(name in own for name in _SCALES):
+        changed = {k: scalar(v) if k in _SCALES else v for k, v in own.items()}
+        op = _with_attributes(op, changed)
+    return evaluate(op, given, wide=True)[index]
+
+
+def _with_attributes(op: Op, attributes: dict[str, Any]) -> Op:
+    made = type(op)(op.domain, op.type, op.version, op.inputs, attributes)
+    made.outputs = op.outputs
+    return made
+
+
+def _square(value: float) -> float:
+    return value * value
+
+
+def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
+    """K, the number of products summed into one element (never too small)."""
+    first, second = np.asarray(operands[0]), np.asarray(operands[1]) if len(operands) > 1 else None
+    match op.type:
+        case "MatMul":
+            return max(first.shape[-1], 1)
+        case "Gemm":
+            return first.shape[0 if op.attr("transA", 0) else 1] + 1
+        case "Conv" if second is not None:
+            return prod(second.shape[1:]) + 1
+        case "ConvTranspose" if second is not None:
+            return second.shape[0] * prod(second.shape[2:]) + 1
+        case _:
+            total = prod(np.asarray(o).size for o in operands if is_float(o))
+            return max(int(min(total, max(np.asarray(o).size for o in operands))), 1)
+
+
+def _summands(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
+    """K, the number of terms summed into one element."""
+    first = np.asarray(operands[0])
+    match op.type:
+        case "Sum" | "Mean":
+            return len(operands)
+        case "CumSum":
+            axis = int(np.asarray(operands[1]).reshape(-1)[0])
+            return max(first.shape[axis], 1)
+        case "AveragePool" | "LpPool":
+            return prod(op.attr("kernel_shape"))
+        case "GlobalAveragePool" | "GlobalLpPool":
+            return max(prod(first.shape[2:]), 1)
+        case "Col2Im":
+            return max(int(np.prod(operands[2])), 1)
+        case _:
+            return max(first.size // max(truth.size, 1), 1)

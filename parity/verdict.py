@@ -1,0 +1,175 @@
+"""What parity testing found: per output, per node, and over all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+
+
+class Status(StrEnum):
+    """How a comparison ended; later members outrank earlier ones."""
+
+    PASS = "PASS"  # noqa: S105 - not a password
+    RUNTIME = "RUNTIME"
+    """A divergence of the run time that is known and cited; the file is not at fault."""
+    UNSPECIFIED = "UNSPECIFIED"
+    """The standard leaves the result open."""
+    AMBIGUOUS = "AMBIGUOUS"
+    """A discontinuity whose margin is below the rounding: either branch is right."""
+    SUSPECT = "SUSPECT"
+    INSUFFICIENT = "INSUFFICIENT"
+    """Too few inputs were usable to say anything."""
+    FAIL = "FAIL"
+
+    @property
+    def rank(self) -> int:
+        """How bad it is, from 0."""
+        return list(Status).index(self)
+
+
+EXIT_CODES = {Status.INSUFFICIENT: 2, Status.FAIL: 3, Status.SUSPECT: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One output of the model, or one node, over all cases.
+
+    Attributes:
+        name: of the output, or of the node (its first output's where it has none).
+        status: the worst over all cases.
+        reason: why it is not PASS; empty otherwise.
+        max_ulp: largest distance from the float64 truth, in units of the last place of its dtype;
+            for an output, from what the run time gives to what the reference gives in float64.
+        max_abs: the same, absolute.
+        nearer: who is nearer to the float64 truth: `reference`, `candidate`, or `equal`.
+        op: the operator, for a node.
+        where: `file:line` in the user's source, else the node's name.
+        question: `same`, `well` or `structure`: what found it.
+    """
+
+    name: str
+    status: Status = Status.PASS
+    reason: str = ""
+    max_ulp: float = 0.0
+    max_abs: float = 0.0
+    nearer: str = "equal"
+    op: str = ""
+    where: str = ""
+    question: str = ""
+
+    def __str__(self) -> str:
+        what = f"{self.name} ({self.op})" if self.op else self.name
+        place = f" at {self.where}" if self.where and self.where != self.name else ""
+        figures = f"max {self.max_ulp:.3g} ulp, {self.max_abs:.3g} abs, nearer: {self.nearer}"
+        reason = f"\n      {self.reason}" if self.reason else ""
+        return f"{self.status:<12} {what}{place}: {figures}{reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first node, in order of evaluation, whose result is wrong."""
+
+    node: str
+    op: str
+    where: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.node!r}" + (f" at {self.where}" if self.where else "")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of `verify`.
+
+    Attributes:
+        status: over all.
+        reason: one sentence that says why.
+        outputs: one entry per output.
+        nodes: one entry per node of the candidate that was judged.
+        structure: differences in number, names, order, dtypes, shapes or kinds.
+        first_divergence: where the candidate first goes wrong, when it was found.
+        cases: how many inputs were compared.
+        wanted: how many were asked for.
+        refused: how many generated inputs both models refused.
+        judged: on how many of the cases each node was judged too.
+        dims: the values that every symbolic dim took in a compared case.
+        seed, profile: of the inputs.
+        seconds: how long it took.
+        weaker: why this verdict says less than it could; empty when it does not.
+        notes: what else a reader should know.
+        replay: the folder with a failing case, kept on this machine.
+    """
+
+    status: Status
+    reason: str
+    outputs: tuple[Judged, ...] = ()
+    nodes: tuple[Judged, ...] = ()
+    structure: tuple[str, ...] = ()
+    first_divergence: Divergence | None = None
+    cases: int = 0
+    wanted: int = 0
+    refused: int = 0
+    judged: int = 0
+    dims: dict[str, list[int]] = field(default_factory=dict)
+    seed: int = 0
+    profile: str = "all"
+    seconds: float = 0.0
+    weaker: str = ""
+    notes: tuple[str, ...] = ()
+    replay: Path | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 PASS, 2 too few inputs, 3 FAIL, 4 SUSPECT."""
+        return EXIT_CODES.get(self.status, 0)
+
+    @property
+    def worst(self) -> Judged | None:
+        """The output or node that is furthest from right."""
+        every = (*self.outputs, *self.nodes)
+        return max(every, key=lambda j: (j.status.rank, _number(j.max_ulp)), default=None)
+
+    def __bool__(self) -> bool:
+        return self.exit_code == 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as plain data; numbers that JSON lacks become text."""
+        found = {"schema_version": SCHEMA_VERSION, "exit_code": self.exit_code, **asdict(self)}
+        found["worst"] = None if self.worst is None else asdict(self.worst)
+        return _plain(found)
+
+    def __str__(self) -> str:
+        from isomorph.parity.report import render
+
+        return render(self)
+
+
+def worse(a: Status, b: Status) -> Status:
+    """The graver of two."""
+    return a if a.rank >= b.rank else b
+
+
+def _number(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {k: _plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(v) for v in value]
+        case bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case _:
+            return str(value)

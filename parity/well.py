@@ -1,0 +1,178 @@
+"""Question 2: is a node well computed, by float64 on the run time's own operands?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.interpret import widen
+from isomorph.ir.semantics import evaluate
+from isomorph.ir.types import DType
+from isomorph.parity import exact, known
+from isomorph.parity.tolerance import Unit, bound, is_exact
+from isomorph.parity.verdict import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op
+    from isomorph.parity.tolerance import Bound
+
+FURTHER = 3.0
+"""A result is suspect when it is this many times further from the truth than the source is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How one result of one node compares with the truth."""
+
+    status: Status = Status.PASS
+    reason: str = ""
+    max_ulp: float = 0.0
+    max_abs: float = 0.0
+    nearer: str = "equal"
+
+    def at(self, status: Status, reason: str) -> Finding:
+        """The same figures with another outcome."""
+        return replace(self, status=status, reason=reason)
+
+
+def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Finding]:
+    """One finding per result that is present.
+
+    Args:
+        op: the node.
+        operands: what the run time gave it, in stored dtypes.
+        results: what the run time made of them.
+
+    Raises:
+        UnsupportedError: when the op cannot be evaluated here.
+    """
+    present = [i for i, v in enumerate(op.outputs) if v is not None]
+    floats = [i for i in present if is_float(results[i])]
+    rounded = [] if is_exact(op) else floats
+    found: dict[int, Finding] = {}
+    narrow: list[Any] | None = None
+    if len(rounded) < len(present):
+        narrow = evaluate(op, operands)
+        for index in present:
+            if index not in rounded:
+                found[index] = exact.compare(op, operands, results[index], narrow[index])
+    if rounded:
+        wide = [None if v is None else widen(v) for v in operands]
+        truth = evaluate(op, wide, wide=True)
+        for index in rounded:
+            found[index] = _rounded(op, operands, wide, results[index], truth[index], index)
+    return [found[i] for i in present]
+
+
+def is_float(value: Any) -> bool:
+    """Whether a result is a tensor of floats."""
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind in "OUSTbiuc":
+        return False
+    return DType.of(value.dtype).is_float
+
+
+def _rounded(
+    op: Op,
+    operands: Sequence[Any],
+    wide: Sequence[Any],
+    result: Any,
+    truth: Any,
+    index: int,
+) -> Finding:
+    truth = np.asarray(truth, np.float64)
+    dtype = DType.of(result.dtype)
+    unit = Unit.of(dtype)
+    got = np.asarray(widen(result))
+    if got.shape != truth.shape:
+        return Finding(Status.FAIL, f"its shape is {got.shape}, {truth.shape} is right")
+    with np.errstate(all="ignore"):
+        error = np.abs(got - truth)
+        stored = np.asarray(truth.astype(dtype.numpy), np.float64)
+        same = (got == stored) | (np.isnan(got) & np.isnan(stored))
+        fine = same | (error <= unit.u * np.abs(truth) + unit.tiny)
+    figures = _figures(error, truth, unit)
+    if fine.all():
+        return figures
+    limits = bound(op, wide, truth, index, dtype)
+    return _against(limits, fine, figures, op, operands, wide, got, truth, index, unit)
+
+
+def _against(
+    limits: Bound,
+    fine: np.ndarray,
+    figures: Finding,
+    op: Op,
+    operands: Sequence[Any],
+    wide: Sequence[Any],
+    got: np.ndarray,
+    truth: np.ndarray,
+    index: int,
+    unit: Unit,
+) -> Finding:
+    with np.errstate(all="ignore"):
+        error = np.abs(got - truth)
+        finite = np.isfinite(got) & np.isfinite(truth)
+        peak = np.broadcast_to(limits.peak, truth.shape)
+        beyond = ~(peak < unit.top / 4)
+        overflow = ~finite & beyond
+        over_hard = ~fine & ~overflow & ~(finite & (error <= limits.hard))
+        over_soft = ~fine & ~overflow & ~over_hard & ~(error <= limits.soft)
+    if not over_hard.any() and not over_soft.any():
+        return figures
+    explained, words = known.explain(known.Case(op, wide, got, truth, unit))
+    if (over_hard & ~explained).any():
+        return figures.at(
+            Status.FAIL, _say(over_hard & ~explained, got, truth, limits.hard, limits.basis, "hard")
+        )
+    suspect = over_soft & ~explained
+    if suspect.any():
+        source = np.asarray(widen(np.asarray(evaluate(op, operands)[index])))
+        with np.errstate(all="ignore"):
+            off = np.where(np.isfinite(source) & np.isfinite(truth), np.abs(source - truth), 0.0)
+            allowed = np.maximum(limits.soft, unit.tiny)
+            worst = FURTHER * max(float(np.nanmax(off / allowed, initial=0.0)), 1 / FURTHER)
+            suspect &= error > worst * allowed
+        if suspect.any():
+            return replace(figures, nearer="reference").at(
+                Status.SUSPECT,
+                _say(suspect, got, truth, limits.soft, limits.basis, "soft")
+                + f"; numpy in {np.asarray(operands[0]).dtype} stays {FURTHER:g} times closer",
+            )
+    if (explained & (over_hard | over_soft)).any():
+        return figures.at(Status.RUNTIME, words)
+    return figures
+
+
+def _figures(error: np.ndarray, truth: np.ndarray, unit: Unit) -> Finding:
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(error)
+        if not finite.any():
+            return Finding()
+        ulps = np.where(finite, error / unit.ulp(truth), 0.0)
+        return Finding(
+            max_ulp=float(ulps.max()), max_abs=float(np.where(finite, error, 0.0).max())
+        )
+
+
+def _say(
+    bad: np.ndarray,
+    got: np.ndarray,
+    truth: np.ndarray,
+    limit: np.ndarray,
+    basis: str,
+    kind: str,
+) -> str:
+    """The worst element, in words."""
+    with np.errstate(all="ignore"):
+        excess = np.where(bad, np.abs(got - truth) / np.broadcast_to(limit, truth.shape), -1.0)
+        excess = np.where(bad & ~np.isfinite(excess), np.inf, excess)
+    at = tuple(int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
+    allowed = float(np.broadcast_to(limit, truth.shape)[at])
+    return (
+        f"{int(bad.sum())} of {bad.size} elements exceed the {kind} bound; at {list(at)} it is "
+        f"{got[at]:.9g}, the truth {truth[at]:.9g}, allowed ±{allowed:.3g} ({basis})"
+    )

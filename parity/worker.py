@@ -1,0 +1,195 @@
+"""onnxruntime in a process of its own, which may die or hang without taking us along."""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from isomorph.ir.errors import IsomorphError
+from isomorph.runtime.errors import RunError, RuntimeLoadError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import BinaryIO
+
+RUN_SECONDS = 120.0
+_LENGTH = struct.Struct("<Q")
+
+
+class WorkerDiedError(IsomorphError):
+    """The run time killed its process."""
+
+
+class WorkerHungError(WorkerDiedError):
+    """The run time did not answer in time; its process was killed."""
+
+
+class Worker:
+    """A child process with loaded sessions; it is started when first asked, and again after it died."""
+
+    def __init__(self, seconds: float = RUN_SECONDS) -> None:
+        self.seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.Queue[bytes | None] = queue.Queue()
+        self._loaded: dict[int, tuple[str, bool]] = {}
+        self._count = 0
+
+    def load(self, path: str | Path, *, optimize: bool) -> int:
+        """Load a model; the number is for `run`.
+
+        Raises:
+            RuntimeLoadError: when it is refused.
+            WorkerDiedError: when loading kills the process.
+        """
+        self._count += 1
+        self._ask("load", self._count, str(path), optimize)
+        self._loaded[self._count] = (str(path), optimize)
+        return self._count
+
+    def run(self, session: int, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs of a loaded model.
+
+        Raises:
+            RunError: when a kernel refuses its operands.
+            WorkerDiedError: when it kills the process; the session is loaded again when next used.
+        """
+        return self._ask("run", session, dict(feeds))
+
+    def unload(self, session: int) -> None:
+        """Forget a session."""
+        if self._loaded.pop(session, None) is not None and self._process is not None:
+            self._ask("unload", session)
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+
+    def _ask(self, *message: Any) -> Any:
+        if self._process is None:
+            self._start()
+            for number, (path, optimize) in self._loaded.items():
+                self._exchange("load", number, path, optimize)
+        return self._exchange(*message)
+
+    def _exchange(self, *message: Any) -> Any:
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        try:
+            _write(process.stdin, pickle.dumps(message, protocol=5))
+            answer = self._answers.get(timeout=self.seconds)
+        except queue.Empty:
+            self.close()
+            raise WorkerHungError(
+                f"onnxruntime did not answer within {self.seconds:.0f} seconds"
+            ) from None
+        except OSError:
+            answer = None
+        if answer is None:
+            code = process.wait()
+            self.close()
+            from isomorph.runtime.ort import signal_name
+
+            how = signal_name(-code) if code < 0 else f"exit code {code}"
+            raise WorkerDiedError(f"onnxruntime killed its process ({how})")
+        kind, value = pickle.loads(answer)  # noqa: S301 - from our own child
+        if kind == "result":
+            return value
+        raise {"load": RuntimeLoadError, "run": RunError}.get(kind, IsomorphError)(value)
+
+    def _start(self) -> None:
+        command = [sys.executable, "-m", "isomorph.parity.worker"]
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own code
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._answers = queue.Queue()
+        assert self._process.stdout is not None
+        reader = threading.Thread(
+            target=_pump, args=(self._process.stdout, self._answers), daemon=True
+        )
+        reader.start()
+
+
+def shared() -> Worker:
+    """The worker that verifications of this process have in common."""
+    global _shared  # noqa: PLW0603 - one process, kept warm
+    if _shared is None:
+        _shared = Worker()
+        atexit.register(_shared.close)
+    return _shared
+
+
+_shared: Worker | None = None
+
+
+def _write(stream: BinaryIO, data: bytes) -> None:
+    stream.write(_LENGTH.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def _read(stream: BinaryIO) -> bytes | None:
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    data = stream.read(length)
+    return data if len(data) == length else None
+
+
+def _pump(stream: BinaryIO, answers: queue.Queue[bytes | None]) -> None:
+    try:
+        while (data := _read(stream)) is not None:
+            answers.put(data)
+    except (OSError, ValueError):
+        pass  # the stream was closed with its process
+    answers.put(None)
+
+
+def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer requests until the parent is gone."""
+    from isomorph.runtime.ort import Session
+
+    sessions: dict[int, Session] = {}
+    while (data := _read(requests)) is not None:
+        action, number, *rest = pickle.loads(data)  # noqa: S301 - from our own parent
+        try:
+            if action == "load":
+                sessions[number] = Session(rest[0], optimize=rest[1])
+                answer: tuple[str, Any] = ("result", None)
+            elif action == "run":
+                answer = ("result", sessions[number].run(rest[0]))
+            else:
+                sessions.pop(number, None)
+                answer = ("result", None)
+        except (RuntimeLoadError, RunError) as error:
+            answer = (action, str(error))
+        except Exception as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
+            answer = ("error", f"{type(error).__name__}: {error}")
+        _write(replies, pickle.dumps(answer, protocol=5))
+
+
+def main() -> None:
+    """The child's main: replies go to the original standard output, prints to standard error."""
+    import os
+
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    _serve(sys.stdin.buffer, replies)
+
+
+if __name__ == "__main__":
+    main()
