@@ -41,7 +41,7 @@ LIMITS: dict[str, dict[tuple[int, int], Limits]] = {
         (1, 32): Limits(28, 14),
     }
 }
-"""Observed: each release's CPU wheel was asked to load one Identity at every opset and IR version."""
+"""Observed: each release's CPU wheel, asked to load an Identity at every opset and IR version."""
 
 
 @dataclass(frozen=True, slots=True)

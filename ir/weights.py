@@ -45,7 +45,7 @@ class Buffer:
     def view(self) -> memoryview:
         if isinstance(self.data, np.ndarray):
             flat = np.ascontiguousarray(self.data).reshape(-1)
-            return memoryview(flat.view(np.uint8))
+            return flat.view(np.uint8).data
         return memoryview(self.data).cast("B")
 
 

@@ -152,12 +152,14 @@ def _locked(path: Path) -> BinaryIO:
 
 def _create(name: Path) -> BinaryIO:
     try:
-        opened = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        opened = os.open(
+            name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+        )
     except FileExistsError:
         raise
     except OSError as error:
         raise WriteError(f"{name.parent}: nothing can be written there: {error.strerror}") from None
-    file = open(name, "rb+", opener=lambda *_: opened)  # noqa: PTH123, SIM115 - keeps the name
+    file = open(name, "rb+", opener=lambda _, __: opened)  # noqa: SIM115 - keeps the name
     _lock(file)
     return file
 

@@ -1,4 +1,4 @@
-"""The last touches before a graph becomes a file: what other tools need and a pass need not know."""
+"""The last touches before a graph becomes a file: what other tools need and passes do not."""
 
 from __future__ import annotations
 

@@ -178,8 +178,7 @@ def write_message(model: onnx.ModelProto, streamed: dict[str, Weight], file: Bin
     for entry, weight in entries:
         file.write(entry)
         if weight is not None:
-            for chunk in weight.chunks():
-                file.write(chunk)
+            file.writelines(weight.chunks())
 
 
 def _opening(number: int, size: int) -> bytes:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from isomorph.exporters.onnx.atomic import Transaction, WriteError
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN, downgrade
@@ -28,7 +27,8 @@ from isomorph.ir.types import DType, OptionalType, SequenceType, TensorType
 from isomorph.ir.versions import Inexpressible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Generator, Iterator
 
     import onnx
 
@@ -59,7 +59,10 @@ class ExportBlocked(IsomorphError):  # noqa: N818 - what happened, not whose err
     """Ops that the target's opset cannot express: all of them."""
 
     def __init__(self, problems: list[Inexpressible], opset: int) -> None:
-        lines = [f"{p.op.where or p.op}: {p.reason}" + (f"; {p.remedy}" if p.remedy else "") for p in problems]
+        lines = [
+            f"{p.op.where or p.op}: {p.reason}" + (f"; {p.remedy}" if p.remedy else "")
+            for p in problems
+        ]
         shown = "\n  ".join(lines[:20])
         super().__init__(f"{len(problems)} ops cannot be expressed at opset {opset}:\n  {shown}")
         self.problems = tuple(problems)
@@ -123,7 +126,7 @@ class Staged:
         """Leave no trace; does nothing after `commit`."""
         self._transaction.discard()
 
-    def __enter__(self) -> Staged:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -278,7 +281,12 @@ def _means(op: Op, version: int) -> bool:
 def _ir_version(graph: Graph, target: Target, *, untouched: bool) -> int:
     """The lowest that defines the opset and the element types, and that the run time loads."""
     needed = max(
-        (_IR_OF_DTYPE.get(d, 0) for g in graphs_of(graph) for v in g.values() for d in _dtypes(v.type)),
+        (
+            _IR_OF_DTYPE.get(d, 0)
+            for g in graphs_of(graph)
+            for v in g.values()
+            for d in _dtypes(v.type)
+        ),
         default=0,
     )
     if needed > target.ir_version:
@@ -299,7 +307,7 @@ def _dtypes(kind: Type | None) -> Iterator[DType]:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
+def _reported(path: Path) -> Generator[None]:
     """Failures of the file system as errors that name the place."""
     try:
         yield

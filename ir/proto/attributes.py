@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -13,7 +12,7 @@ from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
 from isomorph.ir.proto.types import decode_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from onnx import AttributeProto, GraphProto
 
@@ -107,7 +106,9 @@ def decode_attribute(
         case _KINDS.SPARSE_TENSOR:
             return decode_sparse(proto.sparse_tensor, where, external)
         case kind:
-            name = _KINDS.AttributeType.Name(kind) if kind in _KINDS.AttributeType.values() else kind
+            name = (
+                _KINDS.AttributeType.Name(kind) if kind in _KINDS.AttributeType.values() else kind
+            )
             raise UnsupportedError(f"{where}: attributes of kind {name} are not read yet")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir import schema
@@ -20,7 +19,7 @@ from isomorph.ir.proto.types import decode_type
 from isomorph.ir.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from onnx import (
         FunctionProto,
@@ -66,7 +65,7 @@ def _decode_model(proto: ModelProto, external: External | None) -> Graph:
     functions.check([proto.graph])
     graph = Decoder(external, functions).graph(proto.graph, None, Frame(opsets), depth=0)
     local = {key[0] for key in functions.known}
-    used = {op.domain for _, op in graph.walk()} if local else set()
+    used = {op.domain for _, op in graph.walk()} if local else local
     graph.opsets = {d: v for d, v in opsets.items() if d not in local or d in used}
     graph.doc = proto.doc_string or proto.graph.doc_string
     read_metadata(graph, [(p.key, p.value) for p in proto.metadata_props])
@@ -225,9 +224,7 @@ class Decoder:
             inner.append(made)
             return made.graph
 
-        attributes = {
-            a.name: decode_attribute(a, where, self.external, subgraph) for a in given
-        }
+        attributes = {a.name: decode_attribute(a, where, self.external, subgraph) for a in given}
         if node.op_type == "Constant" and not domain and "sparse_value" in attributes:
             attributes["value"] = attributes.pop("sparse_value")
         op = emit(
@@ -334,6 +331,11 @@ class Decoder:
             self.node(scope, node, stated, depth, emit, wanted)
         results: list[Value | None] = []
         for formal in function.output:
+            if formal not in scope and formal not in wanted:
+                results.append(
+                    None
+                )  # bodies built for one use leave out what that use does not ask
+                continue
             value = self._input(scope, formal, where)
             passed_on = value is not None and any(value is v for v in (*inputs, *results))
             if passed_on and formal in wanted:

@@ -68,7 +68,7 @@ def encode_model(
 
 
 def encode_attribute(name: str, value: Any, op: Op | None = None) -> AttributeProto:
-    """The message of an attribute that is not a graph; the op's schema decides int against float."""
+    """The message of an attribute that is no graph; the op's schema decides int against float."""
     return _Encoder(encode_tensor, value_infos=False).attribute(name, value, op, {}, ())
 
 
@@ -154,7 +154,7 @@ class _Encoder:
         known = op.schema if op is not None else None
         formal = known.attributes.get(name) if known is not None else None
         kind = formal.kind if formal is not None else _kind(value)
-        proto.type = kinds.AttributeType.Value(kind)
+        proto.type = kinds.AttributeType.Value(kind)  # type: ignore[assignment] - its stub
         match kind:
             case "INT":
                 proto.i = int(value)

@@ -38,8 +38,7 @@ def inline_body(op: Op, patch: Patch, opset: int | None = None) -> bool:
     body = _body(op, op.version if opset is None else opset)
     if body is None:
         return False
-    own = dict(body.opset_import and read_opsets(body.opset_import, f"the body of {op.type}"))
-    opsets = {"": op.version if not op.domain else schema.CANONICAL[""]} | own
+    opsets = {"": schema.CANONICAL[""], **read_opsets(body.opset_import, f"the body of {op.type}")}
     known = op.schema
     attributes = {
         name: encode_attribute(name, formal.default, op)
@@ -74,5 +73,8 @@ def _body(op: Op, opset: int) -> onnx.FunctionProto | None:
     if any(True for _ in op.subgraphs()):
         return None
     node.attribute.extend(encode_attribute(name, v, op) for name, v in op.attributes.items())
-    types = [b"" if v is None or v.type is None else encode_type(v.type).SerializeToString() for v in op.inputs]
+    types = [
+        b"" if v is None or v.type is None else encode_type(v.type).SerializeToString()
+        for v in op.inputs
+    ]
     return schema.body(op.domain, op.type, op.version, opset, node.SerializeToString(), types)

@@ -54,7 +54,8 @@ class Functions:
             )
 
     def _measure(self, start: Key, calls: dict[Key, list[Key]], sizes: dict[Key, int]) -> None:
-        stack, path = [start], dict.fromkeys(())
+        stack = [start]
+        path: dict[Key, None] = {}
         while stack:
             key = stack[-1]
             if key in sizes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from isomorph.ir.dims import Constraint
 from isomorph.ir.errors import InvalidModelError, SpecError
@@ -27,7 +28,7 @@ def metadata_of(graph: Graph) -> dict[str, str]:
         found[CONSTRAINTS] = "; ".join(dict.fromkeys(map(str, graph.constraints)))
     if graph.domains:
         found[DOMAINS] = "; ".join(
-            f"{name} in {low!r}..{high!r}" for name, (low, high) in graph.domains.items()
+            f"{_escaped(name)} in {low!r}..{high!r}" for name, (low, high) in graph.domains.items()
         )
     return found
 
@@ -44,23 +45,28 @@ def read_metadata(graph: Graph, properties: Sequence[tuple[str, str]]) -> None:
 
 
 def _constraint(text: str) -> Constraint:
-    try:
-        if not is_plain_arithmetic(text):
-            raise SpecError("it is too long or nested too deep")
-        return Constraint.parse(text)
-    except (SpecError, ZeroDivisionError) as error:
-        raise InvalidModelError(f"metadata {CONSTRAINTS!r}: {text[:80]!r}: {error}") from None
+    problem: object = "it is too long or nested too deep"
+    if is_plain_arithmetic(text):
+        try:
+            return Constraint.parse(text)
+        except (SpecError, ZeroDivisionError) as error:
+            problem = error
+    raise InvalidModelError(f"metadata {CONSTRAINTS!r}: {text[:80]!r}: {problem}")
 
 
 def _domain(text: str) -> tuple[str, tuple[float, float]]:
-    name, found, bounds = text.strip().rpartition(" in ")
-    low, dots, high = bounds.partition("..")
+    name, _, bounds = text.strip().rpartition(" in ")
+    low, _, high = bounds.partition("..")
     try:
-        if not (found and dots):
-            raise ValueError("expected `name in low..high`")
-        return name, (_number(low), _number(high))
-    except ValueError as error:
-        raise InvalidModelError(f"metadata {DOMAINS!r}: {text[:80]!r}: {error}") from None
+        return unquote(name), (_number(low), _number(high))
+    except ValueError:
+        raise InvalidModelError(
+            f"metadata {DOMAINS!r}: {text[:80]!r}; `name in low..high` is expected"
+        ) from None
+
+
+def _escaped(name: str) -> str:
+    return name.replace("%", "%25").replace(";", "%3B")
 
 
 def _number(text: str) -> float:

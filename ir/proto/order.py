@@ -41,7 +41,9 @@ def in_order(nodes: Sequence[NodeProto], known: Container[str], where: str) -> S
                 state[index] = 1
                 wanted = sorted({made[n] for n in reads[index] if n in made}, reverse=True)
                 if any(state[w] == 1 for w in wanted):
-                    raise InvalidModelError(f"{where}: there is a cycle through {_label(nodes[index])}")
+                    raise InvalidModelError(
+                        f"{where}: there is a cycle through {_label(nodes[index])}"
+                    )
                 stack.extend(w for w in wanted if not state[w])
                 continue
             stack.pop()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isomorph.ir.graph import Graph, Value
+from isomorph.ir.graph import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from onnx import AttributeProto
+
+    from isomorph.ir.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ class Scope:
     graph: Graph
     frame: Frame
     outer: Scope | None = None
-    names: dict[str, Value | None] = field(default_factory=dict)
-    captured: dict[str, Value] = field(default_factory=dict)
+    names: dict[str, Value | None] = field(default_factory=dict[str, Value | None])
+    captured: dict[str, Value] = field(default_factory=dict[str, Value])
 
     def find(self, name: str) -> Value | None:
         """The value a name means; one of an outer graph is captured at its first use.

@@ -64,9 +64,7 @@ def decode_tensor(proto: TensorProto, where: str, external: External | None = No
     return weight
 
 
-def decode_sparse(
-    proto: SparseTensorProto, where: str, external: External | None = None
-) -> Weight:
+def decode_sparse(proto: SparseTensorProto, where: str, external: External | None = None) -> Weight:
     """The dense weight that a sparse message stands for.
 
     Raises:
@@ -86,12 +84,13 @@ def decode_sparse(
             f"{where}: indices are {indices.type}; int64[{count}] or int64[{count}, {len(shape)}] "
             "is expected"
         )
-    flat = indices.numpy()
+    flat: np.ndarray = indices.numpy()
     if flat.ndim == 2:
         bounds = np.array(shape, np.int64)
         if count and bool(((flat < 0) | (flat >= bounds)).any()):
             raise InvalidModelError(f"{where}: an index lies outside of dims {shape}")
-        flat = np.ravel_multi_index(tuple(flat.T), shape) if count and shape else flat.reshape(-1)
+        strides = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)[::-1][: len(shape)]
+        flat = (flat * strides).sum(axis=1)
     if count and (flat[0] < 0 or flat[-1] >= prod(shape) or bool((np.diff(flat) <= 0).any())):
         raise InvalidModelError(f"{where}: its indices do not ascend within dims {shape}")
     fill = b"" if values.dtype is DType.STRING else 0

@@ -77,7 +77,9 @@ def decode_dim(proto: TensorShapeProto.Dimension, where: str) -> Dim:
     match proto.WhichOneof("value"):
         case "dim_value":
             if proto.dim_value < -1:
-                raise InvalidModelError(f"{where}: dim {proto.dim_value} is negative; a size is expected")
+                raise InvalidModelError(
+                    f"{where}: dim {proto.dim_value} is negative; a size is expected"
+                )
             return None if proto.dim_value < 0 else proto.dim_value
         case "dim_param":
             return decode_dim_text(proto.dim_param)

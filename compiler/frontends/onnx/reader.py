@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,8 @@ from isomorph.ir.proto.decode import decode_model
 from isomorph.ir.verify import verify
 
 if TYPE_CHECKING:
+    import os
+
     from isomorph.ir.graph import Graph
 
 NEWEST_IR = 14

@@ -25,7 +25,7 @@ _BYTES = 2
 class Message:
     """Which fields of a message lead to tensors; `None` stands for the message itself."""
 
-    fields: dict[int, Message] = field(default_factory=dict)
+    fields: dict[int, Message] = field(default_factory=dict[int, "Message"])
     is_tensor: bool = False
 
 
