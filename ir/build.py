@@ -50,7 +50,7 @@ class Build:
         value = self.old.input(index)
         if value is None or not isinstance(value.type, TensorType):
             raise InexpressibleError(
-                f"{self.old.type}-{self.old.version}: the element type of operand {index} is unknown",
+                f"{self.old.type}-{self.old.version}: the dtype of operand {index} is unknown",
                 "infer types first",
             )
         return value.type.dtype

@@ -191,6 +191,30 @@ def agree(
         assert not problem, f"output {index}: {problem}"
 
 
+def sweep(
+    check: Callable[..., Any],
+    key: Key | str,
+    dtypes: Sequence[str] = (),
+    *,
+    where: Callable[[Key, Instance, DType], bool] = lambda *_: True,
+) -> list[Any]:
+    """What a check returns for every instance and element type of one op; all failures at once."""
+    found: list[Any] = []
+    skipped: list[str] = []
+    failed: list[str] = []
+    for case in cases([key], dtypes, where=where):
+        try:
+            found.append(check(*case.values))
+        except pytest.skip.Exception as reason:
+            skipped.append(str(reason))
+        except Exception as error:  # noqa: BLE001 - all of them are reported below
+            failed.append(f"{case.id}: {type(error).__name__}: {error}")
+    assert not failed, f"{len(failed)} cases fail:\n" + "\n".join(failed[:20])
+    if not found:
+        pytest.skip(skipped[0] if skipped else "no case applies")
+    return found
+
+
 # -- checks -------------------------------------------------------------------------------
 
 
@@ -308,18 +332,22 @@ def check_versions(
 
 
 def check_upgrade(
-    model: onnx.ModelProto, feeds: Sequence[Any], *, reference: bool = True, unit: float = 2.0**-24
+    model: onnx.ModelProto,
+    feeds: Sequence[Any],
+    wanted: Sequence[Any] | None = None,
+    *,
+    unit: float = 2.0**-24,
 ) -> Graph:
-    """A model of an old opset: our old semantics, the upgraded graph, and the reference agree.
+    """A model of an old opset: our old semantics, the upgraded graph, and another source agree.
 
-    Returns the upgraded graph. `reference=False` where the interpreter is known to be wrong.
+    The other source is the reference interpreter, or `wanted` where that is known to be wrong.
+    Returns the upgraded graph.
     """
     onnx.checker.check_model(model)
     graph = decode_model(model)
     key = graph.ops()[0].key
     old, wide = interpret(graph, feeds), interpret(graph, feeds, wide=True)
-    if reference:
-        agree(key, feeds, old, by_reference(model, feeds), unit)
+    agree(key, feeds, old, by_reference(model, feeds) if wanted is None else wanted, unit)
     left = upgrade(graph)
     assert not left, left
     verify(graph, "upgrade")
@@ -364,7 +392,11 @@ def old_model(
     graph = helper.make_graph([node], op, given, results, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     model.ir_version = max(schema.ir_version_for(opset), 4)
-    return onnx.shape_inference.infer_shapes(model), feeds
+    model = onnx.shape_inference.infer_shapes(model)
+    for result in model.graph.output:
+        if not result.type.WhichOneof("value"):
+            result.type.tensor_type.elem_type = DType.of(inputs[0].dtype).value
+    return model, feeds
 
 
 def _same(
