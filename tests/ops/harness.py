@@ -395,7 +395,8 @@ def old_model(
     model = onnx.shape_inference.infer_shapes(model)
     for result in model.graph.output:
         if not result.type.WhichOneof("value"):
-            result.type.tensor_type.elem_type = DType.of(inputs[0].dtype).value
+            kind = DType.of(inputs[0].dtype).value
+            result.CopyFrom(helper.make_tensor_value_info(result.name, kind, inputs[0].shape))
     return model, feeds
 
 
