@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir import schema
 from isomorph.ir.errors import TypeInferenceError
 from isomorph.ir.infer import infer_op
+from isomorph.ir.merge import merge
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.versions import InexpressibleError, require_types
 from isomorph.ir.weights import Weight
@@ -15,6 +17,7 @@ from isomorph.ir.weights import Weight
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from isomorph.ir.context import Content
     from isomorph.ir.graph import Attribute, Op, Value
     from isomorph.ir.patch import Patch
 
@@ -25,6 +28,7 @@ class Build:
     def __init__(self, op: Op, patch: Patch) -> None:
         self.old = op
         self.patch = patch
+        self._contents: dict[Value, Content] = {}
 
     def __call__(self, type: str, *inputs: Value | None, **attributes: Attribute) -> Value:  # noqa: A002
         """A new op of one result."""
@@ -37,10 +41,16 @@ class Build:
         attributes: Mapping[str, Attribute] | None = None,
         outputs: int = 1,
     ) -> tuple[Value, ...]:
-        """A new op of several results."""
+        """A new op of several results; InexpressibleError where it forbids an element type."""
+        known = schema.canonical("", type)
+        for index, value in enumerate(inputs):
+            if known is None or value is None or not isinstance(value.type, TensorType):
+                continue
+            if not known.allows(index, value.type.dtype):
+                raise InexpressibleError(f"{type} does not allow {value.type.dtype}")
         made = self.patch.op(type, inputs, attributes, outputs=outputs)
         try:
-            infer_op(made, self.patch.graph, {})
+            infer_op(made, self.patch.graph, self._contents)
         except TypeInferenceError as error:
             raise InexpressibleError(str(error)) from None
         return made.results
@@ -102,8 +112,9 @@ class Build:
         """Let these take the place of the old op's results, in order; the old op goes."""
         for before, after in zip(self.old.outputs, results, strict=False):
             if before is not None and after is not None:
-                if after.type is None:
-                    after.type = before.type
+                if before.type is not None:
+                    known = after.type
+                    after.type = before.type if known is None else merge(before.type, known)
                 self.patch.replace(before, after)
         self.patch.remove(self.old)
 

@@ -95,6 +95,9 @@ def resolve(arg: Arg, instance: Instance, main: DType) -> DType:
 
 def array_of(arg: Arg, dtype: DType, rng: np.random.Generator) -> np.ndarray:
     """Elements for an operand: its own values, or drawn from its range."""
+    if arg.values is not None and dtype is DType.STRING:
+        texts = [str(v) for v in np.asarray(arg.values, object).reshape(-1)]
+        return np.array(texts, object).reshape(arg.shape)
     if arg.values is not None:
         return np.asarray(arg.values).reshape(arg.shape).astype(dtype.numpy)
     if dtype is DType.STRING:

@@ -1,0 +1,71 @@
+"""Cases in which another implementation is known to be wrong; a row that is no longer true fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isomorph.ir.instances import Instance
+    from isomorph.ir.opdef import Key
+    from isomorph.ir.types import DType
+
+    Row = tuple[str, Callable[[Instance, str], bool], str]
+
+REFERENCE: tuple[Row, ...] = (
+    (
+        "Slice",
+        lambda i, _: "backward start before" in i.note,
+        "Slice-13 clamps a backward start to 0; numpy's slices clamp it to -1",
+    ),
+    (
+        "Pad",
+        lambda i, d: d == "string" and i.attributes.get("mode") is None and len(i.inputs) < 3,
+        "strings are padded with the empty string (Pad-13), not with the number 0",
+    ),
+    (
+        "Pad",
+        lambda i, d: d == "string" and i.note == "axes",
+        "strings are padded with the empty string (Pad-13), not with the number 0",
+    ),
+    (
+        "CenterCropPad",
+        lambda i, d: d == "string" and i.note != "" or d == "string" and "axes" in i.attributes,
+        "strings are padded with the number 0",
+    ),
+    ("Trilu", lambda i, d: d == "string" and i.note != "empty", "strings become the number 0"),
+    (
+        "Unique",
+        lambda i, _: not i.attributes.get("sorted", 1) and "axis" in i.attributes,
+        "unsorted values are taken along axis 0, whatever the axis is",
+    ),
+)
+RUNTIME: tuple[Row, ...] = (
+    (
+        "Gather",
+        lambda i, d: (
+            d == "string"
+            and i.inputs[0] is not None
+            and i.attributes.get("axis", 0) == 0
+            and i.inputs[1] is not None
+            and 0 not in i.inputs[1].shape
+        ),
+        "onnxruntime 1.31 copies the first string of each slice alone",
+    ),
+)
+
+
+def expect(
+    request: pytest.FixtureRequest,
+    rows: tuple[Row, ...],
+    key: Key,
+    instance: Instance,
+    dtype: DType,
+) -> None:
+    """Mark the running test as one that fails, when a row says so."""
+    for op, applies, reason in rows:
+        if op == key[1] and applies(instance, str(dtype)):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
