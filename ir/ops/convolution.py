@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isomorph.ir.dims import maximum
 from isomorph.ir.opdef import Key, OpDef, Tolerance
 from isomorph.ir.ops._windows import per_axis, windows
 from isomorph.ir.types import TensorType
@@ -110,8 +111,8 @@ def transposed(
             result.append(Transposed(full - begin - view.end[axis], begin))
             continue
         total = full - (wanted[axis] if wanted else size * stride)
-        if not wanted and isinstance(total, int):
-            total = max(0, total)
+        if not wanted:
+            total = maximum(0, total)
         upper = view.auto_pad == "SAME_UPPER"
         begin = (total // 2 if upper else total - total // 2) if isinstance(total, int) else None
         result.append(Transposed(wanted[axis] if wanted else full - total, begin))
