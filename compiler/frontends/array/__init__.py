@@ -1,0 +1,2 @@
+"""The array front end."""
+from isomorph.frontends.array.trace import trace_array

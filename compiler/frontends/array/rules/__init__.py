@@ -1,0 +1,1 @@
+"""What numpy's functions become: one literal table per group, keyed by numpy's own name."""
