@@ -8,6 +8,7 @@ import onnx
 
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.graph import EmptyList, Graph
+from isomorph.ir.proto.names import utf8
 from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
 from isomorph.ir.proto.types import decode_type
 
@@ -49,7 +50,7 @@ def resolve(
     """
     found: dict[str, AttributeProto | None] = {}
     for attribute in given:
-        if attribute.name in found:
+        if utf8(attribute.name) in found:
             raise InvalidModelError(f"{where}: attribute {attribute.name!r} is given twice")
         found[attribute.name] = attribute
         if attribute.ref_attr_name:

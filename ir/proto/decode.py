@@ -12,6 +12,7 @@ from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.proto.attributes import decode_attribute, resolve
 from isomorph.ir.proto.local import Functions
 from isomorph.ir.proto.metadata import read_metadata
+from isomorph.ir.proto.names import properties, utf8
 from isomorph.ir.proto.order import in_order
 from isomorph.ir.proto.scope import Frame, Scope, join_captures
 from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
@@ -52,8 +53,6 @@ def decode_model(proto: ModelProto, external: External | None = None) -> Graph:
     gc.disable()  # millions of objects that live on: collections between them only cost time
     try:
         return _decode_model(proto, external)
-    except UnicodeDecodeError as error:
-        raise InvalidModelError(f"a name is not UTF-8: {error.object[:40]!r}") from None
     finally:
         if collecting:
             gc.enable()
@@ -67,13 +66,13 @@ def _decode_model(proto: ModelProto, external: External | None) -> Graph:
     local = {key[0] for key in functions.known}
     used = {op.domain for _, op in graph.walk()} if local else local
     graph.opsets = {d: v for d, v in opsets.items() if d not in local or d in used}
-    graph.doc = proto.doc_string or proto.graph.doc_string
-    read_metadata(graph, [(p.key, p.value) for p in proto.metadata_props])
+    graph.doc = utf8(proto.doc_string or proto.graph.doc_string)
+    read_metadata(graph, properties(proto.metadata_props))
     graph.extra |= {
         "ir_version": proto.ir_version,
-        "producer_name": proto.producer_name,
-        "producer_version": proto.producer_version,
-        "domain": proto.domain,
+        "producer_name": utf8(proto.producer_name),
+        "producer_version": utf8(proto.producer_version),
+        "domain": utf8(proto.domain),
         "model_version": proto.model_version,
     }
     return graph
@@ -88,7 +87,7 @@ def read_opsets(imports: Iterable[OperatorSetIdProto], where: str) -> dict[str, 
     """
     found: dict[str, int] = {}
     for entry in imports:
-        domain, version = schema.normal_domain(entry.domain), entry.version
+        domain, version = schema.normal_domain(utf8(entry.domain)), entry.version
         label = domain or "ai.onnx"
         if version < 1:
             raise InvalidModelError(f"{where} imports opset {version} of {label}; 1 is the lowest")
@@ -122,7 +121,7 @@ class Decoder:
         """The same, with what its names mean."""
         if depth > MAX_DEPTH:
             raise UnsupportedError(f"subgraphs are nested deeper than {MAX_DEPTH}")
-        graph = Graph(proto.name or "graph")
+        graph = Graph(utf8(proto.name) or "graph")
         scope = Scope(graph, frame, outer)
         where = f"graph {graph.name!r}"
         self._sources(scope, proto, inner=outer is not None)
@@ -134,9 +133,9 @@ class Decoder:
         if proto.quantization_annotation:
             graph.extra["quantization"] = list(proto.quantization_annotation)
         if proto.metadata_props:
-            graph.extra["graph_metadata"] = {p.key: p.value for p in proto.metadata_props}
+            graph.extra["graph_metadata"] = properties(proto.metadata_props)
         if outer is not None:
-            graph.doc = proto.doc_string
+            graph.doc = utf8(proto.doc_string)
         return scope
 
     def _output(self, scope: Scope, info: ValueInfoProto) -> None:
@@ -164,7 +163,7 @@ class Decoder:
             )
         defaults: list[str] = []
         for info in proto.input:
-            if info.name in scope.names or not info.name:
+            if utf8(info.name) in scope.names or not info.name:
                 raise InvalidModelError(f"input {info.name!r} is defined twice or has no name")
             if info.name in weights or info.name in sparse:
                 if inner:
@@ -185,12 +184,10 @@ class Decoder:
             self._weight(scope, name, weight, tensor.values)
 
     def _weight(self, scope: Scope, name: str, weight: Any, tensor: TensorProto) -> None:
-        if name in scope.names or not name:
+        if utf8(name) in scope.names or not name:
             raise InvalidModelError(f"initializer {name!r} is defined twice or has no name")
         value = scope.graph.add_weight(weight, name)
-        value.doc = tensor.doc_string
-        if tensor.metadata_props:
-            value.metadata = {p.key: p.value for p in tensor.metadata_props}
+        _describe(value, tensor)
         scope.names[name] = value
 
     def node(
@@ -204,6 +201,7 @@ class Decoder:
     ) -> None:
         """One node; `emit` adds the op, `rename` gives the results of a body their outer names."""
         frame = scope.frame
+        utf8(node.op_type, node.domain, node.overload, node.name, *node.output)
         where = f"node {frame.prefix}{node.name or '|'.join(node.output)!r} ({node.op_type})"
         inputs = [self._input(scope, name, where) for name in node.input]
         domain = schema.normal_domain(node.domain)
@@ -239,10 +237,11 @@ class Decoder:
         if node.name:
             op.name = frame.prefix + node.name
         if node.doc_string:
-            op.doc = node.doc_string
+            op.doc = utf8(node.doc_string)
         if node.metadata_props:
-            op.metadata = {p.key: p.value for p in node.metadata_props if p.key != SOURCE_KEY}
-            op.source = _source(node) or op.source
+            metadata = properties(node.metadata_props)
+            op.source = _source(metadata.pop(SOURCE_KEY, "")) or op.source
+            op.metadata = metadata
         self.bind(scope, node.output, op.outputs, where)
         if stated:
             for name, value in zip(node.output, op.outputs, strict=True):
@@ -365,17 +364,13 @@ def _stated_type(info: ValueInfoProto, where: str) -> Any:
     return decode_type(info.type, where) if info.HasField("type") else None
 
 
-def _describe(value: Value, info: ValueInfoProto) -> None:
+def _describe(value: Value, info: ValueInfoProto | TensorProto) -> None:
     if info.doc_string:
-        value.doc = info.doc_string
+        value.doc = utf8(info.doc_string)
     if info.metadata_props:
-        value.metadata = {p.key: p.value for p in info.metadata_props}
+        value.metadata = properties(info.metadata_props)
 
 
-def _source(node: NodeProto) -> Source | None:
-    for prop in node.metadata_props:
-        if prop.key == SOURCE_KEY:
-            found = _SOURCE.fullmatch(prop.value)
-            if found is not None:
-                return Source(found[1], int(found[2]), found[3] or "")
-    return None
+def _source(text: str) -> Source | None:
+    found = _SOURCE.fullmatch(text)
+    return None if found is None else Source(found[1], int(found[2]), found[3] or "")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from isomorph.ir import schema
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 
+from isomorph.ir.proto.names import utf8
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -25,6 +27,7 @@ class Functions:
     def __init__(self, protos: Iterable[FunctionProto] = ()) -> None:
         self.known: dict[Key, FunctionProto] = {}
         for proto in protos:
+            utf8(proto.name, proto.domain, proto.overload, *proto.input, *proto.output)
             key = (schema.normal_domain(proto.domain), proto.name, proto.overload)
             if key in self.known:
                 raise InvalidModelError(f"function {_label(key)} is defined twice")

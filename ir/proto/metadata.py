@@ -10,7 +10,7 @@ from isomorph.ir.errors import InvalidModelError, SpecError
 from isomorph.ir.proto.types import is_plain_arithmetic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from isomorph.ir.graph import Graph
 
@@ -33,9 +33,9 @@ def metadata_of(graph: Graph) -> dict[str, str]:
     return found
 
 
-def read_metadata(graph: Graph, properties: Sequence[tuple[str, str]]) -> None:
+def read_metadata(graph: Graph, properties: Mapping[str, str]) -> None:
     """Take a model's properties into a graph; raises InvalidModelError for ours when unreadable."""
-    for key, text in properties:
+    for key, text in properties.items():
         if key == CONSTRAINTS:
             graph.constraints = [_constraint(part) for part in text.split(";") if part.strip()]
         elif key == DOMAINS:

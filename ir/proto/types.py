@@ -8,6 +8,7 @@ import onnx
 
 from isomorph.ir.dims import Dim, Expr, parse_dim, symbol
 from isomorph.ir.errors import InvalidModelError, SpecError
+from isomorph.ir.proto.names import utf8
 from isomorph.ir.types import (
     DType,
     MapType,
@@ -89,7 +90,7 @@ def decode_dim(proto: TensorShapeProto.Dimension, where: str) -> Dim:
 
 def decode_dim_text(text: str) -> Dim:
     """A dim from its text in a file."""
-    if not text:
+    if not utf8(text):
         return None
     if text.isidentifier() or not is_plain_arithmetic(text):
         return symbol(text)

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from isomorph.frontends.onnx.external import ExternalData
 from isomorph.frontends.onnx.sniff import guess
-from isomorph.frontends.onnx.wire import check_lengths, outline
+from isomorph.frontends.onnx.wire import DEEPEST, check_lengths, outline
 from isomorph.ir.errors import InvalidGraphError, InvalidModelError, UnsupportedError
 from isomorph.ir.files import MappedFile
 from isomorph.ir.proto.decode import decode_model
@@ -75,7 +75,7 @@ def _parse(data: bytes, label: str) -> onnx.ModelProto:
     try:
         return onnx.ModelProto.FromString(data)
     except DecodeError:
-        detail = "its bytes are not a protobuf message, or are nested deeper than 100 levels"
+        detail = f"its bytes are not a protobuf message, or are nested deeper than {DEEPEST} levels"
     try:
         check_lengths(memoryview(data))
     except InvalidModelError as error:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 LARGE = 1 << 16
 """Tensors of at least so many bytes stay in the file."""
 
+DEEPEST = 100
+"""Levels of messages within messages; protobuf itself refuses more."""
+
 _TENSOR_RAW, _TENSOR_EXTERNAL, _TENSOR_LOCATION = 9, 13, 14
 _BYTES = 2
 
@@ -58,7 +61,7 @@ def outline(data: memoryview, token: str) -> Outline:
         InvalidModelError: when lengths do not add up; says at which byte.
     """
     ranges: list[tuple[int, int]] = []
-    pieces = _without_large(data, 0, len(data), MODEL, token, ranges)
+    pieces = _without_large(data, (0, len(data)), MODEL, token, ranges)
     return Outline(b"".join(pieces), ranges)
 
 
@@ -71,8 +74,16 @@ def check_lengths(data: memoryview) -> None:
 
 
 def _without_large(
-    data: memoryview, start: int, end: int, kind: Message, token: str, ranges: list[tuple[int, int]]
+    data: memoryview,
+    within: tuple[int, int],
+    kind: Message,
+    token: str,
+    ranges: list[tuple[int, int]],
+    depth: int = 0,
 ) -> list[bytes | memoryview]:
+    if depth > DEEPEST:
+        raise InvalidModelError(f"messages are nested deeper than {DEEPEST} levels")
+    start, end = within
     pieces: list[bytes | memoryview] = []
     kept = start  # everything up to here is in `pieces`
     for number, wire, at, begin, stop in _fields(data, start, end):
@@ -83,7 +94,8 @@ def _without_large(
             ranges.append((begin, stop - begin))
             kept = stop
         elif number in kind.fields:
-            inner = _without_large(data, begin, stop, kind.fields[number], token, ranges)
+            deeper = kind.fields[number]
+            inner = _without_large(data, (begin, stop), deeper, token, ranges, depth + 1)
             size = sum(map(len, inner))
             pieces += (data[kept:at], _varint(number << 3 | _BYTES), _varint(size), *inner)
             kept = stop
