@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from isomorph.exporters.onnx.downgrade import downgrade
-from isomorph.ir.dims import Expr, substitute, symbol
+from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret
@@ -18,7 +17,7 @@ from isomorph.ir.types import DType, TensorType
 
 from tests.ops import harness
 from tests.ops._dot import check_dot_bound
-from tests.ops.harness import by_reference, by_runtime
+from tests.ops._geometry import check_shapes, check_values, one_op
 
 KEYS = [key for key in OPS.rows() if OPS.family(key) == "convolution"]
 A = Arg
@@ -87,47 +86,6 @@ def test_old_models(opset, op, operands, attributes):
 # -- geometry -----------------------------------------------------------------------------
 
 
-def check_shapes(key, instance):
-    """Rule and execution agree on every shape, or both refuse; onnxruntime agrees with both."""
-    seen = []
-    for dynamic in (True, False):
-        graph, feeds = build(key, instance, DType.FLOAT32, dynamic=dynamic)
-        try:
-            results = interpret(graph, feeds)
-        except TypeInferenceError:
-            results = None
-        if results is None:
-            if not dynamic:
-                with pytest.raises(TypeInferenceError):
-                    infer(graph)
-            continue
-        infer(graph)
-        bound = {}
-        for value, array in zip(graph.inputs, feeds, strict=True):
-            pairs = zip(value.type.shape, array.shape, strict=True)
-            bound.update({str(d): n for d, n in pairs if isinstance(d, Expr)})
-        for value, result in zip(graph.outputs, results, strict=True):
-            assert tuple(substitute(d, bound) for d in value.type.shape) == result.shape
-        seen = [graph, feeds, results]
-    return seen
-
-
-def check_values(key, seen, attributes):
-    """Against onnxruntime; its Conv has no dilations with auto_pad SAME: there, the reference."""
-    if not seen or not seen[2][0].size:
-        return
-    graph, feeds, results = seen
-    assert downgrade(graph, harness.RUNTIME_OPSET) == []
-    model = harness.encode(graph, harness.RUNTIME_OPSET)
-    same = key[1] == "Conv" and attributes.get("auto_pad", "").startswith("SAME")
-    other = by_reference if same and any(d > 1 for d in attributes["dilations"]) else by_runtime
-    try:
-        wanted = other(model, feeds)
-    except pytest.skip.Exception as reason:
-        raise AssertionError(f"nothing to compare with: {reason}") from None
-    harness.agree(key, feeds, results, wanted, 2.0**-24)
-
-
 @st.composite
 def convolutions(draw):
     rank = draw(st.integers(1, 3))
@@ -169,13 +127,6 @@ def test_conv_transpose_shapes(case, data):
     operands = (A((1, 2 * group, *size)), A((2 * group, 2, *kernel)))
     key = ("", "ConvTranspose")
     check_values(key, check_shapes(key, Instance(operands, attributes)), attributes)
-
-
-def one_op(op, *shapes, **attributes):
-    graph = Graph()
-    inputs = [graph.add_input(f"x{n}", TensorType(DType.FLOAT32, s)) for n, s in enumerate(shapes)]
-    graph.outputs = [graph.add_op(op, inputs, attributes).output]
-    return graph
 
 
 B, H, W = symbol("b"), symbol("h"), symbol("w")

@@ -5,7 +5,6 @@ import pytest
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret
@@ -14,6 +13,7 @@ from isomorph.ir.types import DType, TensorType
 
 from tests.ops import harness
 from tests.ops._dot import check_dot_bound
+from tests.ops._geometry import one_op
 
 KEYS = [key for key in OPS.rows() if OPS.family(key) == "linear"]
 
@@ -100,13 +100,6 @@ def test_gemm_6_without_broadcast_wants_a_full_bias():
     graph = harness.decode_model(model)
     with pytest.raises(TypeInferenceError, match=r"shape \(3,\), \(3, 3\) was expected"):
         interpret(graph, feeds)
-
-
-def one_op(op, *shapes, **attributes):
-    graph = Graph()
-    inputs = [graph.add_input(f"x{n}", TensorType(DType.FLOAT32, s)) for n, s in enumerate(shapes)]
-    graph.outputs = [graph.add_op(op, inputs, attributes).output]
-    return graph
 
 
 B, N, M = symbol("b"), symbol("n"), symbol("m")
