@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class ArrayRules:
 
     def function(self, path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A function by its path in numpy's namespace."""
+        if path == "__array_namespace__":
+            return sys.modules[__package__]
         if path in ufuncs.UFUNCS or path in GENERALISED:
             dtype = ufuncs.options(getattr(np, path), kwargs)
             return _apply(path, args, dtype)

@@ -243,7 +243,9 @@ class Scope:
             return self.constant(np.array(size, np.int64), "size")
         found = self._dims.get(size)
         if found is None:
-            found = self._dims[size] = self._sum(size)
+            name = _lone_symbol(size)
+            found = self._sum(size) if name is None else self._symbol(name)
+            self._dims[size] = found
             self.contents[found] = Content((size,), scalar=True)
         return found
 
@@ -285,8 +287,7 @@ class Scope:
 
     def _atom(self, atom: tuple[Any, ...]) -> Value:
         if atom[0] == "sym":
-            scope, value, axis = self.trace.symbols[atom[1]]
-            return self.local(scope, scope.axis_size(value, axis))
+            return self.dim(symbol(atom[1]))
         a, b = self.dim(atom[1]), self.dim(atom[2])
         if atom[0] == "max":
             return self.emit("Max", [a, b]).output
@@ -294,8 +295,11 @@ class Scope:
         rest = self.emit("Mod", [a, b]).output
         return self.emit("Div", [self.emit("Sub", [a, rest]).output, b]).output
 
-    def axis_size(self, value: Value, axis: int) -> Value:
-        """Shape of one axis of a value of this scope, as a scalar."""
+    def _symbol(self, name: str) -> Value:
+        """The axis that a symbol is the size of, as a scalar, computed in that axis's scope."""
+        scope, value, axis = self.trace.symbols[name]
+        if scope is not self:
+            return self.local(scope, scope.dim(symbol(name)))
         shape = self.emit("Shape", [value], {"start": axis, "end": axis + 1}).output
         zero = self.constant(np.array([0], np.int64), "axes")
         return self.emit("Squeeze", [shape, zero]).output
@@ -327,6 +331,13 @@ class Scope:
                 instead or f"the number in the input's specification, or xp.assume({text})",
             )
         self.trace.add_constraint(Constraint(left, relation, right, f"{why} at {caller()}"))
+
+
+def _lone_symbol(size: Expr) -> str | None:
+    ((monomial, factor), *more) = size.terms
+    if more or factor != 1 or len(monomial) != 1 or monomial[0][0] != "sym":
+        return None
+    return monomial[0][1]
 
 
 def _refine(value: Value, shape: Sequence[int | Expr | None]) -> None:
