@@ -1,0 +1,132 @@
+"""Inputs for a graph, as Hypothesis strategies.
+
+`inputs(graph)` gives one set of arrays by input name; `batches(graph)` gives recipes of many sets
+that agree in their dims, which is what makes thousands of cases a second possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.parity.strategies.sizes import bindings
+from isomorph.parity.strategies.specs import Spec, specs_of
+from isomorph.parity.strategies.values import HOSTILE, ORDINARY, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hypothesis.strategies import SearchStrategy
+
+    from isomorph.ir.graph import Graph
+
+PROFILES = ("ordinary", "hostile", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A recipe for several sets of inputs with the same dims.
+
+    Attributes:
+        dims: size by symbol.
+        kinds: the kind of values, one per input.
+        seed: of the values.
+        count: how many sets.
+    """
+
+    dims: tuple[tuple[str, int], ...]
+    kinds: tuple[str, ...]
+    seed: int
+    count: int
+
+    @property
+    def hostile(self) -> bool:
+        """Whether any input is drawn from values that no ordinary data has."""
+        return any(k in HOSTILE for k in self.kinds)
+
+    def cases(self, specs: Sequence[Spec]) -> Iterator[list[Any]]:
+        """The sets, one array per input."""
+        rng = np.random.default_rng(self.seed)
+        sizes = dict(self.dims)
+        for _ in range(self.count):
+            yield [
+                fill(spec, kind, sizes, rng) for spec, kind in zip(specs, self.kinds, strict=True)
+            ]
+
+
+def inputs(graph: Graph, profile: str = "all") -> SearchStrategy[dict[str, Any]]:
+    """One array per input name, by dtype, domain, constraint and symbolic dim.
+
+    Args:
+        graph: whose inputs; domains are inferred from what the graph does with them.
+        profile: `ordinary`, `hostile` (NaN, infinities, subnormals, extremes), or `all`.
+    """
+    specs = specs_of(graph)
+    names = [s.name for s in specs]
+    return batches(graph, profile=profile).map(
+        lambda batch: dict(zip(names, next(batch.cases(specs)), strict=True))
+    )
+
+
+def batches(
+    graph: Graph,
+    *,
+    sizes: Sequence[Mapping[str, int]] | None = None,
+    profile: str = "all",
+    count: int = 1,
+    specs: Sequence[Spec] | None = None,
+) -> SearchStrategy[Batch]:
+    """Recipes of `count` sets each.
+
+    Args:
+        graph: whose inputs.
+        sizes: bindings of the symbols to choose from; generated from the constraints by default.
+        profile: as for `inputs`.
+        count: sets per batch.
+        specs: of the inputs, where they are known already.
+    """
+    from hypothesis import strategies as st
+
+    if profile not in PROFILES:
+        raise ValueError(f"profile {profile!r}: expected one of {', '.join(PROFILES)}")
+    known = specs_of(graph) if specs is None else specs
+    chosen = st.sampled_from(list(sizes)) if sizes else bindings(known, graph.constraints)
+    ordinary = st.tuples(*(st.sampled_from(s.kinds(ORDINARY)) for s in known))
+    hostile = st.tuples(*(st.sampled_from(s.kinds(ORDINARY + HOSTILE)) for s in known))
+    kinds = {"ordinary": ordinary, "hostile": hostile, "all": st.one_of(ordinary, ordinary, hostile)}
+    return st.builds(
+        lambda dims, kinds, seed: Batch(tuple(sorted(dims.items())), kinds, seed, count),
+        chosen,
+        kinds[profile],
+        st.integers(0, 2**32 - 1),
+    )
+
+
+def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
+    """The first `count` examples that Hypothesis generates from a seed, the same every time."""
+    import hypothesis
+
+    found: list[Batch] = []
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategy)
+    def collect(batch: Batch) -> None:
+        found.append(batch)
+
+    collect()
+    return [
+        replace(batch, seed=(batch.seed + 0x9E3779B9 * index + seed) % 2**32)
+        for index, batch in enumerate(found[:count])
+    ]
+
+
+__all__ = ["HOSTILE", "ORDINARY", "PROFILES", "Batch", "Spec", "batches", "draw", "inputs", "specs_of"]

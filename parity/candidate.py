@@ -1,0 +1,227 @@
+"""The model that is judged: its own float64 evaluation, and sessions of the run time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import onnx
+
+from isomorph.ir.graph import Graph, Op, Value, copy_graph
+from isomorph.ir.interpret import Program
+from isomorph.ir.proto.encode import encode_model
+from isomorph.ir.proto.tensors import encode_tensor
+from isomorph.ir.types import DType, SequenceType, TensorType, Type
+from isomorph.parity.noise import Perturbation
+from isomorph.parity.sources import read, refusing
+from isomorph.parity.structure import ports
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isomorph.ir.weights import Weight
+    from isomorph.parity.worker import Worker
+
+EXTERNAL_FROM = 1 << 16
+"""Weights of so many bytes are written once, beside all the models that are derived."""
+
+
+class Candidate:
+    """A file (or a graph, written to one) with everything that judging it needs.
+
+    Attributes:
+        path: of the file.
+        graph: decoded from that file, as read.
+        inputs, outputs: as declared.
+    """
+
+    def __init__(self, model: Graph | str | Path, worker: Worker) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="isomorph-parity-"))
+        try:
+            self.path = self._write(model) if isinstance(model, Graph) else Path(model)
+            self.graph = read(self.path)
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        self.inputs, self.outputs = ports(self.graph.inputs), ports(self.graph.outputs)
+        self.program = Program(self.graph, wide=True)
+        self._worker = worker
+        self._sessions: dict[object, int] = {}
+        self._bodies: dict[object, Instrumented] = {}
+        self._data = _DataFile(self._folder / "weights.bin")
+        self._instrumented: Instrumented | None = None
+
+    def wide(self, inputs: Sequence[Any]) -> list[Any]:
+        """Outputs in float64; raises RefusedError."""
+        return refusing(lambda: self.program.run(inputs))
+
+    def noisy(self, inputs: Sequence[Any], seed: int) -> list[Any]:
+        """Outputs in float64 with every rounding perturbed."""
+        return self.program.run(inputs, change=Perturbation(seed).change)
+
+    def run(self, inputs: Sequence[Any], *, optimize: bool) -> list[Any]:
+        """What the run time gives for the file.
+
+        Raises:
+            RunError: when it refuses the inputs.
+            RuntimeLoadError: when it refuses the file.
+            WorkerDiedError: when it dies.
+        """
+        session = self._session(optimize, self.path, optimize=optimize)
+        return self._worker.run(session, self._feeds(self.graph.inputs, inputs))
+
+    def observe(self, inputs: Sequence[Any]) -> dict[Value, Any]:
+        """Every value of the main graph as the run time computes it, optimizations off."""
+        if self._instrumented is None:
+            self._instrumented = self._instrument(self.graph, "main")
+        return self._observe(self._instrumented, inputs)
+
+    def observe_body(
+        self, op: Op, name: str, body: Graph, captures: Sequence[Any]
+    ) -> dict[Value, Any]:
+        """Every value of a subgraph, run as a model of its own on the captured values given."""
+        kinds = tuple(_kind_of(c) for c in captures)
+        key = (id(body), kinds)
+        if key not in self._bodies:
+            made, new = copy_graph(body)
+            for value, kind in zip(made.captures, kinds, strict=True):
+                value.type = kind
+            made.inputs, made.captures = [*made.inputs, *made.captures], []
+            made.opsets, made.extra = self.graph.opsets, self.graph.extra
+            label = f"body{len(self._bodies)}"
+            self._bodies[key] = self._instrument(made, label, {b: a for a, b in new.items()})
+        return self._observe(self._bodies[key], captures)
+
+    def close(self) -> None:
+        """Forget the sessions and remove what was written."""
+        for session in self._sessions.values():
+            self._worker.unload(session)
+        self._sessions.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, graph: Graph) -> Path:
+        from isomorph.exporters.onnx.writer import write
+        from isomorph.exporters.target import make_target
+
+        newest = make_target()
+        own = graph.opsets.get("")
+        target = make_target(own) if own and own <= newest.opset else newest
+        path = self._folder / "candidate.onnx"
+        write(graph, path, target)
+        return path
+
+    def _session(self, key: object, path: Path, *, optimize: bool) -> int:
+        if key not in self._sessions:
+            self._sessions[key] = self._worker.load(path, optimize=optimize)
+        return self._sessions[key]
+
+    def _instrument(
+        self, graph: Graph, label: str, origin: Mapping[Value, Value] | None = None
+    ) -> Instrumented:
+        """Write a copy of a graph all of whose values are outputs."""
+        made, new = copy_graph(graph)
+        shown = list(dict.fromkeys(graph.outputs))
+        seen = set(shown)
+        for op in graph.sorted_ops():
+            shown += [v for v in op.results if v not in seen]
+        made.outputs = [new[v] for v in shown]
+        for value in made.outputs[len(graph.outputs) :]:
+            if value.producer is not None:
+                value.type = None
+        path = self._folder / f"{label}.onnx"
+        opsets = self.graph.opsets
+        model = encode_model(made, opsets, graph.extra.get("ir_version", 10), self._data.place)
+        onnx.save(model, path)
+        back = origin or {}
+        return Instrumented(
+            label,
+            path,
+            tuple(back.get(v, v) for v in graph.inputs),
+            tuple(v.name for v in made.inputs),
+            tuple(back.get(v, v) for v in shown),
+            tuple(
+                (back.get(v, v), v.weight.numpy()) for v in graph.weights() if v.weight is not None
+            ),
+        )
+
+    def _observe(self, model: Instrumented, inputs: Sequence[Any]) -> dict[Value, Any]:
+        session = self._session(model.label, model.path, optimize=False)
+        feeds = dict(zip(model.names, inputs, strict=True))
+        found: dict[Value, Any] = dict(model.weights)
+        found.update(zip(model.inputs, inputs, strict=True))
+        found.update(zip(model.values, self._worker.run(session, feeds), strict=True))
+        return found
+
+    @staticmethod
+    def _feeds(values: Sequence[Value], inputs: Sequence[Any]) -> dict[str, Any]:
+        return {v.name: a for v, a in zip(values, inputs, strict=True)}
+
+
+class Instrumented:
+    """A derived model and what its inputs and outputs are in the graph that it came from."""
+
+    def __init__(
+        self,
+        label: str,
+        path: Path,
+        inputs: tuple[Value, ...],
+        names: tuple[str, ...],
+        values: tuple[Value, ...],
+        weights: tuple[tuple[Value, Any], ...],
+    ) -> None:
+        self.label = label
+        self.path = path
+        self.inputs = inputs
+        self.names = names
+        self.values = values
+        self.weights = weights
+
+
+class _DataFile:
+    """Large weights in one file that all derived models share."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offsets: dict[int, tuple[int, int]] = {}
+        self._kept: list[Weight] = []
+
+    def place(self, weight: Weight, name: str) -> onnx.TensorProto:
+        """The message of a weight, its data here when it is large."""
+        if weight.dtype is DType.STRING or weight.nbytes < EXTERNAL_FROM:
+            return encode_tensor(weight, name)
+        if id(weight) not in self._offsets:
+            with self.path.open("ab") as file:
+                start = file.seek(0, 2)
+                start += -start % 4096
+                file.truncate(start)
+                file.seek(start)
+                for chunk in weight.chunks():
+                    file.write(chunk)
+            self._offsets[id(weight)] = start, weight.nbytes
+            self._kept.append(weight)
+        offset, length = self._offsets[id(weight)]
+        made = onnx.TensorProto(name=name, data_type=weight.dtype.value, dims=weight.shape)
+        made.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in (("location", self.path.name), ("offset", offset), ("length", length)):
+            made.external_data.add(key=key, value=str(value))
+        return made
+
+
+def _kind_of(value: Any) -> Type | None:
+    """The type that an observed value has, dims free."""
+    if isinstance(value, list):
+        inner = _kind_of(value[0]) if value else None
+        return None if inner is None else SequenceType(inner)
+    if value is None:
+        return None
+    array = np.asarray(value)
+    return TensorType(DType.of(array.dtype), (None,) * array.ndim)

@@ -1,0 +1,138 @@
+"""Which constants of a candidate are the reference's own, and which a pass rewrote.
+
+A rewritten number (a folded product, a Python float stored as float32) was rounded once to its
+stored dtype; question 1 grants exactly that, by perturbing those numbers and no others. A number is
+rewritten when it occurs nowhere among the reference's constants and is not short (see `noise`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.interpret import Program
+from isomorph.ir.types import DType
+from isomorph.ir.weights import Weight
+from isomorph.parity.noise import is_short
+from isomorph.parity.tolerance.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from isomorph.ir.graph import Op, Value
+
+ATTRIBUTE_UNIT = 2.0**-24
+"""Float attributes are stored as float32."""
+
+
+def numbers(constants: Iterable[Any]) -> np.ndarray:
+    """Every distinct float among arrays, weights and numbers, sorted, as float64."""
+    found = [np.zeros(0)]
+    for constant in constants:
+        array = constant.numpy() if isinstance(constant, Weight) else np.asarray(constant)
+        if array.dtype.kind not in "OUSTbiucM" and DType.of(array.dtype).is_float:
+            found.append(np.asarray(array, np.float64).reshape(-1))
+    return np.unique(np.concatenate(found))
+
+
+def constants(graph: Graph) -> Iterator[Any]:
+    """Weights, tensor attributes and float attributes, in subgraphs too."""
+    for weight in _weights(graph):
+        yield weight
+    for _, op in graph.walk():
+        for _, value in _float_attributes(op):
+            yield np.asarray(value, np.float64)
+
+
+def _weights(graph: Graph) -> Iterator[Weight]:
+    stack = [graph]
+    while stack:
+        current = stack.pop()
+        yield from (v.weight for v in current.weights() if v.weight is not None)
+        for op in current.ops():
+            stack.extend(g for _, g in op.subgraphs())
+            yield from (v for v in op.attributes.values() if isinstance(v, Weight))
+
+
+def _float_attributes(op: Op) -> Iterator[tuple[str, Any]]:
+    for name, value in op.attributes.items():
+        if isinstance(value, float) or (
+            isinstance(value, tuple) and value and isinstance(value[0], float)
+        ):
+            yield name, value
+
+
+class Rewritten:
+    """The rewritten constants of a candidate, ready to be perturbed.
+
+    Args:
+        graph: the candidate.
+        known: the reference's numbers, sorted.
+        digests: the reference's weights, by content; such weights are not looked into.
+    """
+
+    def __init__(self, graph: Graph, known: np.ndarray, digests: frozenset[bytes]) -> None:
+        self._graph = graph
+        self._known = known
+        self._digests = digests
+        self._masks: dict[int, tuple[np.ndarray, float] | None] = {}
+        self._attributes = [
+            (index, name)
+            for index, (_, op) in enumerate(graph.walk())
+            for name, value in _float_attributes(op)
+            if self._mask(np.asarray(value, np.float64)).any()
+        ]
+        self.count = sum(1 for w in _weights(graph) if self._of(w) is not None) + len(
+            self._attributes
+        )
+
+    def run(self, program: Program, inputs: list[Any], seed: int) -> list[Any]:
+        """The candidate's outputs with its rewritten constants perturbed by one rounding each."""
+        rng = np.random.default_rng(seed)
+        if self._attributes:
+            program = Program(self._moved_attributes(rng), wide=True)
+
+        def change(value: Value, array: Any) -> Any:
+            weight = value.weight
+            if weight is None and value.producer is not None and value.producer.type == "Constant":
+                weight = value.producer.attributes.get("value")
+            found = self._of(weight) if isinstance(weight, Weight) else None
+            if found is None:
+                return array
+            mask, unit = found
+            return np.where(mask, array * (1 + rng.uniform(-unit, unit, mask.shape)), array)
+
+        return program.run(inputs, change=change)
+
+    def _of(self, weight: Weight) -> tuple[np.ndarray, float] | None:
+        """Which elements of a weight were rewritten, and the roundoff of its dtype."""
+        if id(weight) not in self._masks:
+            found = None
+            if weight.dtype.is_float and weight.digest() not in self._digests:
+                mask = self._mask(np.asarray(weight.numpy(), np.float64))
+                if mask.any():
+                    found = mask, Unit.of(weight.dtype).u
+            self._masks[id(weight)] = found
+        return self._masks[id(weight)]
+
+    def _mask(self, array: np.ndarray) -> np.ndarray:
+        return ~np.isin(array, self._known) & ~is_short(array)
+
+    def _moved_attributes(self, rng: np.random.Generator) -> Graph:
+        moved, _ = copy_graph(self._graph)
+        ops = [op for _, op in moved.walk()]
+        for index, name in self._attributes:
+            value = np.asarray(ops[index].attributes[name], np.float64)
+            draws = rng.uniform(-ATTRIBUTE_UNIT, ATTRIBUTE_UNIT, value.shape)
+            array = np.where(self._mask(value), value * (1 + draws), value)
+            ops[index].attributes[name] = (
+                tuple(float(v) for v in array) if array.ndim else float(array)
+            )
+        return moved
+
+
+def digests(graph: Graph) -> frozenset[bytes]:
+    """Content hashes of every weight."""
+    return frozenset(w.digest() for w in _weights(graph))

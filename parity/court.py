@@ -1,0 +1,331 @@
+"""One case before the court: reference and candidate in float64, the run time plain and optimized."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.interpret import widen
+from isomorph.ir.types import DType, TensorType
+from isomorph.parity import locate, weak
+from isomorph.parity.endtoend import compare_optimized, finite_where_expected
+from isomorph.parity.nodes import judge_nodes
+from isomorph.parity.same import Same
+from isomorph.parity.sources import RefusedError
+from isomorph.parity.structure import observed
+from isomorph.parity.tally import Tally
+from isomorph.parity.tolerance.units import Unit
+from isomorph.parity.verdict import Divergence, Status
+from isomorph.parity.well import Finding, is_float
+from isomorph.parity.worker import WorkerDiedError
+from isomorph.runtime.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op
+    from isomorph.parity.candidate import Candidate
+    from isomorph.parity.sources import Reference
+
+NEARER_CASES = 4
+"""On so many cases the reference also runs in its own precision, to say who is nearer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One set of inputs, and where it came from."""
+
+    inputs: list[Any]
+    dims: dict[str, int]
+    hostile: bool
+
+    @property
+    def size(self) -> int:
+        """Elements of all inputs together."""
+        return sum(int(np.size(v)) for v in self.inputs)
+
+
+class Court:
+    """Judges cases and keeps what was found.
+
+    Attributes:
+        outputs, nodes: tallies.
+        cases, refused, judged: counts.
+        failing: cases with a FAIL, each with the reason.
+        suspect: cases with a SUSPECT.
+        dims: sizes that were compared, by symbol.
+        notes: what else a reader should know, each once.
+        refusals: the latest words of whoever refused inputs.
+    """
+
+    def __init__(self, reference: Reference, candidate: Candidate) -> None:
+        self.reference, self.candidate = reference, candidate
+        self.outputs = [Tally(str(p.name)) for p in candidate.outputs]
+        self.nodes: dict[Op, Tally] = {}
+        self.cases = self.refused = self.judged = 0
+        self.failing: list[tuple[Case, str]] = []
+        self.suspect: list[tuple[Case, str]] = []
+        self.dims: dict[str, set[int]] = {}
+        self.notes: dict[str, None] = {}
+        self.refusals: dict[str, str] = {}
+        self.divergence: Divergence | None = None
+        self.judging = True
+        self.judging_seconds = 0.0
+        self._same = Same(reference, candidate)
+        self._dtypes: list[DType | None] | None = None
+        self._weak = 0
+
+    def try_case(self, case: Case) -> bool:
+        """Judge one case; false when it is none, because both models refuse it."""
+        wanted, got, no_reference, no_candidate = None, None, "", ""
+        try:
+            wanted = self.reference.wide(case.inputs)
+        except RefusedError as error:
+            no_reference = str(error)
+        try:
+            got = self.candidate.wide(case.inputs)
+        except RefusedError as error:
+            no_candidate = str(error)
+        try:
+            values = self.candidate.observe(case.inputs) if self.judging else None
+            plain = (
+                self.candidate.run(case.inputs, optimize=False)
+                if values is None
+                else [values[v] for v in self.candidate.graph.outputs]
+            )
+        except RunError as error:
+            return self._refused(case, no_reference, no_candidate, str(error))
+        except WorkerDiedError as error:
+            self._fail(case, f"{error} on these inputs")
+            return True
+        if wanted is None:
+            self._refuse("reference", no_reference)
+            if not no_candidate:
+                self.note("the candidate accepts inputs that the reference refuses")
+            return False
+        if got is None:
+            self._refuse("evaluation of the candidate", no_candidate)
+            return False
+        self._accept(case)
+        self._judge(case, wanted, got, plain, values)
+        return True
+
+    def note(self, text: str) -> None:
+        """Remember something, once."""
+        self.notes.setdefault(text)
+
+    @property
+    def weaker(self) -> str:
+        """Why less was asked than could be."""
+        return self.reference.weaker
+
+    def _judge(
+        self,
+        case: Case,
+        wanted: Sequence[Any],
+        got: Sequence[Any],
+        plain: list[Any],
+        values: dict[Any, Any] | None,
+    ) -> None:
+        if len(wanted) != len(plain):
+            self._fail(
+                case, f"the reference returns {len(wanted)} outputs, the candidate {len(plain)}"
+            )
+            return
+        broken = self._structure(case, wanted, plain)
+        if len(broken) < len(plain):
+            if self.reference.weaker:
+                found = weak.compare(self.candidate, case.inputs, wanted, plain)
+            else:
+                found = self._same.compare(case.inputs, wanted, got)
+            for index, finding in enumerate(found):
+                if index not in broken:
+                    self._output(case, index, finding, "same")
+        if values is not None:
+            self._judge_nodes(case, values)
+        self._measure(case, wanted, plain, broken)
+        try:
+            optimized = self.candidate.run(case.inputs, optimize=True)
+        except RunError as error:
+            self._fail(case, f"optimized, onnxruntime refuses what it accepts otherwise: {error}")
+            return
+        except WorkerDiedError as error:
+            self._fail(case, f"optimized: {error} on these inputs")
+            return
+        for index, finding in enumerate(
+            compare_optimized(self.candidate, case.inputs, got, plain, optimized)
+        ):
+            if index not in broken:
+                self._output(case, index, finding, "optimized")
+
+    def _structure(self, case: Case, wanted: Sequence[Any], plain: list[Any]) -> set[int]:
+        """Outputs whose kind, dtype or shape is not the reference's."""
+        dtypes = self._output_dtypes(case)
+        broken: set[int] = set()
+        for index, (value, result) in enumerate(zip(wanted, plain, strict=True)):
+            shape = None if isinstance(value, list) else np.shape(value)
+            port = self.candidate.outputs[index]
+            problem = observed(index, port, result, dtypes[index], shape)
+            if problem:
+                broken.add(index)
+                self._output(case, index, Finding(Status.FAIL, problem), "structure")
+        return broken
+
+    def _output_dtypes(self, case: Case) -> list[DType | None]:
+        """Element types of the reference's outputs: declared, else as its own precision gives."""
+        if self._dtypes is None:
+            declared = self.reference.outputs
+            found: list[DType | None] = [None] * len(self.candidate.outputs)
+            if declared is not None:
+                found = [p.type.dtype if isinstance(p.type, TensorType) else None for p in declared]
+            if None in found:
+                try:
+                    narrow = self.reference.narrow(case.inputs)
+                    found = [
+                        f or (None if isinstance(n, list) else DType.of(np.asarray(n).dtype))
+                        for f, n in zip(found, narrow, strict=True)
+                    ]
+                except (RefusedError, TypeError, ValueError) as error:
+                    self.note(f"the reference does not run in its own precision: {error}")
+            self._dtypes = found
+        return self._dtypes
+
+    def _measure(
+        self, case: Case, wanted: Sequence[Any], plain: list[Any], broken: set[int]
+    ) -> None:
+        """Distance of the run time's outputs from the truth, and whether NaN is where it should be."""
+        narrow: list[Any] | None = None
+        for index, (truth, result) in enumerate(zip(wanted, plain, strict=True)):
+            if index in broken or not is_float(result):
+                continue
+            unit = Unit.of(DType.of(result.dtype))
+            given = np.asarray(widen(result))
+            truth = np.asarray(truth, np.float64)  # noqa: PLW2901 - the same as an array
+            mismatch = ~finite_where_expected(given, truth, unit)
+            if narrow is None and (mismatch.any() or self.cases <= NEARER_CASES):
+                try:
+                    narrow = self.reference.narrow(case.inputs)
+                except RefusedError:
+                    narrow = []
+            own = np.asarray(widen(narrow[index])) if narrow else None
+            self._nonfinite(case, index, given, truth, own, mismatch)
+            with np.errstate(all="ignore"):
+                error = np.abs(given - truth)
+                good = np.isfinite(error)
+                if not good.any():
+                    continue
+                ulps = float(np.where(good, error / unit.ulp(truth), 0.0).max())
+                worst = float(np.where(good, error, 0.0).max())
+                nearer = "equal"
+                if own is not None and own.shape == truth.shape:
+                    theirs = np.abs(own - truth)
+                    theirs = float(np.where(np.isfinite(theirs), theirs, 0.0).max())
+                    nearer = (
+                        "reference" if theirs < worst else "candidate" if worst < theirs else "equal"
+                    )
+            self._output(
+                case, index, Finding(max_ulp=ulps, max_abs=worst, nearer=nearer), "well"
+            )
+
+    def _nonfinite(
+        self,
+        case: Case,
+        index: int,
+        given: np.ndarray,
+        truth: np.ndarray,
+        own: np.ndarray | None,
+        mismatch: np.ndarray,
+    ) -> None:
+        if own is not None and own.shape == given.shape:
+            excused = (np.isnan(own) == np.isnan(given)) & (np.isinf(own) == np.isinf(given))
+            mismatch = mismatch & ~excused
+        if not mismatch.any():
+            return
+        at = tuple(int(i) for i in np.argwhere(mismatch)[0])
+        text = f"at {list(at)} it is {given[at]}, the reference gives {truth[at]:.6g}"
+        if case.hostile and self.judging and self._nodes_are_right():
+            self.note(
+                f"output {self.outputs[index].name}: intermediate results leave the float's range "
+                f"under hostile values ({text}); every node is right on what it was given"
+            )
+            return
+        self._output(
+            case, index, Finding(Status.FAIL, f"NaN or infinity in other places: {text}"), "well"
+        )
+
+    def _nodes_are_right(self) -> bool:
+        return all(t.status is not Status.FAIL for t in self.nodes.values())
+
+    def _judge_nodes(self, case: Case, values: dict[Any, Any]) -> None:
+        started = time.monotonic()
+        first: list[Divergence] = []
+
+        def sink(op: Op, finding: Finding) -> None:
+            tally = self.nodes.get(op)
+            if tally is None:
+                tally = Tally(locate.node_name(op), op.type, op.where)
+                self.nodes[op] = tally
+            tally.add(finding, "well", hostile=case.hostile)
+            if finding.status is Status.FAIL:
+                if not first:
+                    first.append(locate.divergence(op, finding.reason))
+            elif finding.status is Status.SUSPECT:
+                self.suspect.append((case, f"{locate.node_name(op)}: {finding.reason}"))
+            elif finding.reason.startswith("not judged"):
+                self.note(f"{op.type} {locate.node_name(op)!r} was {finding.reason}")
+
+        try:
+            judge_nodes(self.candidate, values, sink)
+        except (RunError, WorkerDiedError) as error:
+            self.note(f"nodes inside a branch were not judged: {error}")
+        self.judged += 1
+        self.judging_seconds += time.monotonic() - started
+        if first:
+            self.divergence = self.divergence or first[0]
+            self.failing.append((case, f"{first[0]}: {first[0].reason}"))
+
+    def _output(self, case: Case, index: int, finding: Finding, question: str) -> None:
+        tally = self.outputs[index]
+        tally.add(finding, question, hostile=case.hostile)
+        if finding.status is Status.FAIL:
+            self._remember(case, f"output {tally.name}: {finding.reason}")
+        elif finding.status is Status.SUSPECT:
+            self.suspect.append((case, f"output {tally.name}: {finding.reason}"))
+
+    def _fail(self, case: Case, reason: str) -> None:
+        self._accept(case)
+        for tally in self.outputs:
+            tally.add(Finding(Status.FAIL, reason), "same", hostile=case.hostile)
+        self._remember(case, reason)
+
+    def _remember(self, case: Case, reason: str) -> None:
+        if not self.failing or self.failing[-1][0] is not case:
+            self.failing.append((case, reason))
+
+    def _accept(self, case: Case) -> None:
+        self.cases += 1
+        for name, size in case.dims.items():
+            self.dims.setdefault(name, set()).add(size)
+
+    def _refused(
+        self, case: Case, no_reference: str, no_candidate: str, no_runtime: str
+    ) -> bool:
+        if no_reference:
+            self._refuse("reference", no_reference)
+            self._refuse("run time", no_runtime)
+            return False
+        if not no_candidate and 0 in case.dims.values():
+            self.note(f"RUNTIME: onnxruntime refuses a size of 0 here: {no_runtime}")
+            self._refuse("run time", no_runtime)
+            return False
+        shown = ", ".join(f"{n} = {s}" for n, s in case.dims.items()) or "these inputs"
+        self._fail(case, f"the reference accepts {shown}, the candidate does not: {no_runtime}")
+        return True
+
+    def _refuse(self, who: str, words: str) -> None:
+        self.refused += who in {"reference", "evaluation of the candidate"}
+        self.refusals[who] = words
+

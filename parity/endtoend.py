@@ -1,0 +1,121 @@
+"""The optimized session, which is the one that ships, against the plain one whose nodes were judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.interpret import widen
+from isomorph.ir.types import DType
+from isomorph.parity import exact
+from isomorph.parity.noise import Perturbation, Spread, probe
+from isomorph.parity.tolerance.units import Unit
+from isomorph.parity.verdict import Status
+from isomorph.parity.well import FURTHER, Finding, is_float
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.parity.candidate import Candidate
+
+PROBES = 6
+FACTOR = 64.0
+"""Times the noise of one rounding per value: sums of many terms err like √K."""
+CLOSE = 2.0
+"""Units in the last place of difference that are not looked into."""
+
+
+def compare_optimized(
+    candidate: Candidate,
+    inputs: Sequence[Any],
+    truth: Sequence[Any],
+    plain: Sequence[Any],
+    optimized: Sequence[Any],
+) -> list[Finding]:
+    """One finding per output.
+
+    A float is suspect when the optimizer moved it beyond the noise of its own precision through the
+    whole graph, and further from the truth than the plain session is, by 3 ×.
+    """
+    spreads: list[Spread] | None = None
+    found: list[Finding] = []
+    for index, (t, p, o) in enumerate(zip(truth, plain, optimized, strict=True)):
+        problem = exact.differs(o, p)
+        if not problem:
+            found.append(Finding())
+            continue
+        if not _comparable(p, o):
+            found.append(Finding(Status.FAIL, f"onnxruntime's optimizer changes it: {problem}"))
+            continue
+        if is_float(p) and _close(p, o):
+            found.append(Finding())
+            continue
+        if spreads is None:
+            spreads = noise_of_precision(candidate, inputs, truth, plain)
+        found.append(_judge(np.asarray(t), p, o, spreads[index], problem))
+    return found
+
+
+def noise_of_precision(
+    candidate: Candidate, inputs: Sequence[Any], truth: Sequence[Any], plain: Sequence[Any]
+) -> list[Spread]:
+    """How each output moves when every float is rounded to the precision that the outputs have."""
+    units = [Unit.of(DType.of(p.dtype)).u for p in plain if is_float(p)]
+    unit = max(units, default=2.0**-24)
+    spreads = [Spread.none(t) for t in truth]
+
+    def evaluate(seed: int) -> list[Any]:
+        return candidate.program.run(inputs, change=Perturbation(seed, unit).change)
+
+    probe(evaluate, truth, spreads, range(PROBES))
+    return spreads
+
+
+def finite_where_expected(got: np.ndarray, truth: np.ndarray, unit: Unit) -> np.ndarray:
+    """Elements that are finite, infinite or NaN just where the truth, in that format, is."""
+    with np.errstate(all="ignore"):
+        beyond = np.abs(truth) > unit.top * (1 - 64 * unit.u)
+        finite = np.isfinite(got) & (np.isfinite(truth) | beyond)
+        infinite = np.isinf(got) & (np.isinf(truth) | beyond) & (np.sign(got) == np.sign(truth))
+    return finite | infinite | (np.isnan(got) & np.isnan(truth))
+
+
+def _judge(truth: np.ndarray, plain: Any, optimized: Any, spread: Spread, problem: str) -> Finding:
+    if not is_float(plain):
+        if (exact.different(np.asarray(optimized), np.asarray(plain)) & ~spread.flipped).any():
+            return Finding(Status.FAIL, f"onnxruntime's optimizer changes it: {problem}")
+        return Finding(Status.AMBIGUOUS, f"rounding decides: {problem}")
+    unit = Unit.of(DType.of(plain.dtype))
+    p, o = np.asarray(widen(plain)), np.asarray(widen(optimized))
+    with np.errstate(all="ignore"):
+        other = np.isfinite(p) != np.isfinite(o)
+        if (other & ~spread.flipped & (np.abs(truth) < unit.top / 4)).any():
+            return Finding(Status.FAIL, f"onnxruntime's optimizer makes NaN or infinity: {problem}")
+        allowed = FACTOR * spread.deviation + 4 * unit.ulp(truth) + unit.tiny
+        off_plain = np.where(np.isfinite(p - truth), np.abs(p - truth), 0.0) / allowed
+        off = np.where(np.isfinite(o - truth), np.abs(o - truth), 0.0) / allowed
+        limit = FURTHER * max(float(off_plain.max(initial=0.0)), 1.0)
+        bad = ~spread.flipped & (off > limit)
+    if not bad.any():
+        return Finding()
+    at = tuple(int(i) for i in np.argwhere(bad)[0])
+    return Finding(
+        Status.SUSPECT,
+        f"onnxruntime's optimizer moves it away from the truth: at {list(at)} {o[at]:.9g} instead "
+        f"of {p[at]:.9g}, the truth {truth[at]:.9g}",
+    )
+
+
+def _comparable(plain: Any, optimized: Any) -> bool:
+    if isinstance(plain, list) or isinstance(optimized, list):
+        return False
+    return np.shape(plain) == np.shape(optimized) and plain.dtype == optimized.dtype
+
+
+def _close(plain: Any, optimized: Any) -> bool:
+    unit = Unit.of(DType.of(plain.dtype))
+    p, o = np.asarray(widen(plain)), np.asarray(widen(optimized))
+    with np.errstate(all="ignore"):
+        same = (p == o) | (np.isnan(p) & np.isnan(o))
+        return bool((same | (np.abs(p - o) <= CLOSE * unit.ulp(p))).all())

@@ -1,0 +1,365 @@
+"""`verify`: generate cases, put each before the court, say what was found."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from isomorph.ir.errors import IsomorphError
+from isomorph.parity import locate, reduce, replay, structure
+from isomorph.parity.candidate import Candidate
+from isomorph.parity.court import Case, Court
+from isomorph.parity.sources import GraphReference, reference_of
+from isomorph.parity.strategies import PROFILES, batches, draw, specs_of
+from isomorph.parity.strategies.sizes import fits, interesting, starting_points, symbols_of
+from isomorph.parity.verdict import Status, Verdict, worse
+from isomorph.parity.worker import WorkerDiedError, shared
+from isomorph.runtime.errors import RuntimeLoadError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from isomorph.ir.graph import Graph
+    from isomorph.parity.sources import Reference
+    from isomorph.parity.strategies import Spec
+    from isomorph.parity.worker import Worker
+
+    Progress = Callable[[str], None]
+
+BUDGET = 20.0
+"""Seconds that the cases may take when nothing is said; the verdict states how many ran."""
+ENOUGH_FAILURES = 3
+MOST_STARTS = 240
+EXPLORING = 0.4
+"""Share of cases and time that looking for sizes may take."""
+JUDGING = 0.6
+"""Share of the time that judging nodes may take; the rest of the cases answer question 1 alone."""
+FEWEST_JUDGED = 8
+
+
+class ParityFailure(AssertionError):
+    """Raised by `assert_parity`; carries the verdict."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(str(verdict))
+        self.verdict = verdict
+
+
+def assert_parity(reference: Any, candidate: Graph | str | Path, **options: Any) -> Verdict:
+    """`verify`, raising ParityFailure unless the verdict's exit code is 0."""
+    verdict = verify(reference, candidate, **options)
+    if verdict.exit_code:
+        raise ParityFailure(verdict)
+    return verdict
+
+
+def verify(
+    reference: Any,
+    candidate: Graph | str | Path,
+    *,
+    inputs: Sequence[Any] = (),
+    cases: int = 200,
+    seed: int = 0,
+    profile: str = "all",
+    budget: float | None = None,
+    samples: Sequence[Sequence[Any]] = (),
+    names: bool = True,
+    replay_folder: str | Path | None = None,
+    progress: Progress | None = None,
+    worker: Worker | None = None,
+) -> Verdict:
+    """Whether two models are the same function, and whether the run time computes it well.
+
+    Args:
+        reference: a graph, the path of an .onnx file, or a function on arrays.
+        candidate: the path of an .onnx file, whoever wrote it, or a graph (it is written first).
+        inputs: specifications such as `x: float32[batch, 3] in 0..1`.
+        cases: how many sets of inputs to compare.
+        seed: of everything random; the same seed gives the same cases.
+        profile: `ordinary` values, `hostile` ones among them, or `all` (both).
+        budget: seconds that the cases may take; fewer then run, and the verdict says so.
+        samples: sets of inputs of the user's own, tried first.
+        names: whether names of inputs and outputs count.
+        replay_folder: where to keep a failing case; a new folder among the temporary files by default.
+        progress: told now and then what is going on.
+        worker: the process that runs onnxruntime; one is shared by default.
+
+    Raises:
+        InvalidModelError: a file cannot be read.
+        SpecError: specifications do not fit.
+    """
+    if profile not in PROFILES:
+        raise IsomorphError(f"profile {profile!r}: expected one of {', '.join(PROFILES)}")
+    started = time.monotonic()
+    say = progress or (lambda _: None)
+    with Candidate(candidate, worker or shared()) as model:
+        source = reference_of(reference, inputs, model.graph)
+        problems = structure.declared("input", source.inputs, model.inputs, names=names and source.named)
+        unusable = bool(problems) and len(source.inputs) != len(model.inputs)
+        if source.outputs is not None:
+            problems += structure.declared("output", source.outputs, model.outputs, names=names)
+        run = _Run(source, model, cases, seed, profile, BUDGET if budget is None else budget, say)
+        if not unusable:
+            run.go(samples)
+        verdict = run.verdict(problems, time.monotonic() - started)
+        if verdict.exit_code in {3, 4}:
+            verdict = run.with_replay(verdict, replay_folder)
+    return verdict
+
+
+class _Run:
+    """The cases of one verification, in their order."""
+
+    def __init__(
+        self,
+        source: Reference,
+        model: Candidate,
+        cases: int,
+        seed: int,
+        profile: str,
+        budget: float,
+        say: Progress,
+    ) -> None:
+        self.court = Court(source, model)
+        self.source, self.model = source, model
+        self.wanted, self.seed, self.profile, self.budget = cases, seed, profile, budget
+        self.say = say
+        self.specs = specs_of(source.graph, model.graph)
+        self.constraints = [*source.graph.constraints]
+        self.started = time.monotonic()
+        self.out_of_time = False
+        self.refused_to_load = ""
+
+    def go(self, samples: Sequence[Sequence[Any]]) -> None:
+        """Samples first, then a look for sizes, then batches at the sizes that were found."""
+        try:
+            for sample in samples:
+                self._one(Case(list(sample), self._dims_of(sample), hostile=False))
+            sizes = self._explore()
+            if sizes:
+                self._draw(sizes)
+        except RuntimeLoadError as error:
+            self.refused_to_load = str(error)
+        except WorkerDiedError as error:
+            self.refused_to_load = f"{error} while it loaded the model"
+
+    def verdict(self, problems: list[str], seconds: float) -> Verdict:
+        """What all of it amounts to."""
+        court = self.court
+        outputs = tuple(t.judged() for t in court.outputs)
+        nodes = tuple(t.judged() for t in court.nodes.values())
+        status, reason = self._status(problems, outputs, nodes)
+        divergence = court.divergence
+        if status is Status.FAIL and divergence is None and court.failing:
+            divergence = self._locate()
+        return Verdict(
+            status=status,
+            reason=reason,
+            outputs=outputs,
+            nodes=nodes,
+            structure=tuple(problems),
+            first_divergence=divergence,
+            cases=court.cases,
+            wanted=self.wanted,
+            refused=court.refused,
+            judged=court.judged,
+            dims={n: sorted(s) for n, s in court.dims.items()},
+            seed=self.seed,
+            profile=self.profile,
+            seconds=seconds,
+            weaker=court.weaker,
+            notes=self._notes(),
+        )
+
+    def with_replay(self, verdict: Verdict, folder: str | Path | None) -> Verdict:
+        """The verdict with a folder that fails on its own, when a case failed."""
+        from dataclasses import replace
+
+        found = self.court.failing or self.court.suspect
+        if not found:
+            return verdict
+        case, reason = reduce.smallest(found)
+        path = replay.write(self.source, self.model, case, verdict, reason, folder)
+        return replace(verdict, replay=path)
+
+    # -- cases ------------------------------------------------------------------------------
+
+    def _one(self, case: Case) -> bool:
+        self._throttle()
+        accepted = self.court.try_case(case)
+        if self.court.cases % 10 == 1:
+            self.say(f"verify: {self.court.cases} of {self.wanted} cases")
+        return accepted
+
+    def _throttle(self) -> None:
+        """Stop judging nodes when that has had its share of the time."""
+        court = self.court
+        if court.judging and court.judged >= FEWEST_JUDGED:
+            court.judging = court.judging_seconds < JUDGING * self.budget
+
+    def _spent(self, share: float = 1.0) -> bool:
+        return time.monotonic() - self.started > share * self.budget
+
+    def _over(self) -> bool:
+        court = self.court
+        if court.cases and self._spent():
+            self.out_of_time = True
+        return (
+            court.cases >= self.wanted
+            or self.out_of_time
+            or len(court.failing) >= ENOUGH_FAILURES
+        )
+
+    def _explore(self) -> list[dict[str, int]]:
+        """Bindings of the symbols that the models accept; every case tried on the way counts."""
+        names = symbols_of(self.specs)
+        accepted: list[dict[str, int]] = []
+        tried: set[tuple[int, ...]] = set()
+
+        def attempt(dims: dict[str, int]) -> bool:
+            key = tuple(dims.values())
+            if key in tried or not fits(self.specs, self.constraints, dims):
+                return False
+            tried.add(key)
+            good = any(self._one(c) for c in self._ordinary(dims, 1))
+            if good:
+                accepted.append(dims)
+            return good
+
+        base = next(
+            (d for n, d in enumerate(starting_points(self.specs, self.constraints))
+             if n < MOST_STARTS and not self._over() and attempt(d)),
+            None,
+        )  # fmt: skip
+        if base is None:
+            return []
+        for name in names:
+            self._vary(name, base, attempt)
+        return accepted
+
+    def _vary(
+        self, name: str, base: dict[str, int], attempt: Callable[[dict[str, int]], bool]
+    ) -> None:
+        """Try sizes for one symbol; together with another of the same size if none is accepted alone."""
+        sizes = [s for s in interesting(name, self.constraints, base[name]) if s != base[name]]
+        partners = [n for n in base if n != name and base[n] == base[name]]
+        for group in ([name], *([name, p] for p in partners)):
+            found = False
+            for size in sizes:
+                if self._over() or (self.court.cases > EXPLORING * self.wanted and self.wanted > 20):
+                    return
+                if self._spent(EXPLORING) and found:
+                    return
+                found |= attempt({**base, **dict.fromkeys(group, size)})
+            if found:
+                return
+
+    def _ordinary(self, dims: dict[str, int], count: int) -> Iterator[Case]:
+        """Cases of standard normal values (and whatever roles ask for)."""
+        import numpy as np
+
+        from isomorph.parity.strategies.values import fill
+
+        tag = sum((i + 1) * (s + 7) for i, s in enumerate(dims.values()))
+        rng = np.random.default_rng((self.seed, tag))
+        for _ in range(count):
+            kinds = [s.kinds(("normal",))[0] for s in self.specs]
+            drawn = [fill(s, k, dims, rng) for s, k in zip(self.specs, kinds, strict=True)]
+            yield Case(drawn, dims, hostile=False)
+
+    def _draw(self, sizes: list[dict[str, int]]) -> None:
+        left = self.wanted - self.court.cases
+        count = max(1, min(64, left // 24))
+        while left > 0 and not self._over():
+            strategy = batches(
+                self.source.graph,
+                sizes=sizes,
+                profile=self.profile,
+                count=count,
+                specs=self.specs,
+            )
+            before = self.court.cases
+            for batch in draw(strategy, -(-left // count), self.seed + self.court.cases):
+                for inputs in batch.cases(self.specs):
+                    if self._over():
+                        return
+                    self._one(Case(inputs, dict(batch.dims), batch.hostile))
+            left = self.wanted - self.court.cases
+            if self.court.cases == before:
+                return
+
+    def _dims_of(self, sample: Sequence[Any]) -> dict[str, int]:
+        import numpy as np
+
+        found: dict[str, int] = {}
+        for spec, array in zip(self.specs, sample, strict=True):
+            for dim, size in zip(spec.shape, np.shape(array), strict=False):
+                if str(dim) in spec.symbols():
+                    found.setdefault(str(dim), size)
+        return found
+
+    # -- the sum of it ----------------------------------------------------------------------
+
+    def _status(
+        self, problems: list[str], outputs: tuple[Any, ...], nodes: tuple[Any, ...]
+    ) -> tuple[Status, str]:
+        court = self.court
+        if self.refused_to_load:
+            return Status.FAIL, self.refused_to_load
+        if problems:
+            return Status.FAIL, problems[0]
+        status = Status.PASS
+        for judged in (*outputs, *nodes):
+            status = worse(status, judged.status)
+        if status is Status.FAIL:
+            worst = next(j for j in (*outputs, *nodes) if j.status is Status.FAIL)
+            kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
+            return Status.FAIL, f"{kind}: {worst.reason}"
+        if not court.cases:
+            return Status.INSUFFICIENT, self._insufficient()
+        if court.refused > 4 * court.cases and court.cases < self.wanted and not self.out_of_time:
+            if court.cases < min(self.wanted, 10):
+                return Status.INSUFFICIENT, self._insufficient()
+            court.note(f"{court.refused} generated inputs were refused by both models")
+        if status is Status.SUSPECT:
+            worst = next(j for j in (*outputs, *nodes) if j.status is Status.SUSPECT)
+            return Status.SUSPECT, f"{worst.name}: {worst.reason}"
+        return Status.PASS, self._praise(status)
+
+    def _praise(self, status: Status) -> str:
+        asked = "compared in its own precision" if self.court.weaker else "the same function in float64"
+        text = f"{asked} on {self.court.cases} cases"
+        if self.court.judged:
+            text += f", every node within its bound on {self.court.judged}"
+        return text if status is Status.PASS else f"{text} ({status} findings are listed)"
+
+    def _insufficient(self) -> str:
+        words = "; ".join(f"{who}: {what}" for who, what in self.court.refusals.items())
+        asked = ", ".join(
+            f'--input "{s.name}: {s.dtype}[{", ".join(map(str, s.shape))}] in lo..hi"'
+            for s in self.specs
+        )
+        return (
+            f"only {self.court.cases} of {self.court.cases + self.court.refused} generated inputs "
+            f"were usable ({words or 'no sizes fit the constraints'}). Say what valid inputs are, "
+            f"for example {asked}, or give a sample"
+        )
+
+    def _locate(self) -> Any:
+        if not isinstance(self.source, GraphReference):
+            return None
+        case = reduce.smallest(self.court.failing)[0]
+        return locate.first_difference(self.source.graph, self.model.graph, case.inputs)
+
+    def _notes(self) -> tuple[str, ...]:
+        court = self.court
+        found = list(court.notes)
+        if court.cases < self.wanted:
+            if len(court.failing) >= ENOUGH_FAILURES:
+                found.append(f"stopped after {len(court.failing)} failing cases")
+            elif self.out_of_time:
+                found.append(f"stopped after {self.budget:g} seconds")
+        if court.judged < court.cases and court.judged:
+            found.append(f"nodes were judged on {court.judged} of the {court.cases} cases")
+        return tuple(found)

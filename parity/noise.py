@@ -1,0 +1,115 @@
+"""What rounding does to a function: it is evaluated again with every number slightly perturbed.
+
+Stochastic arithmetic (Vignes' CESTAC; Parker's Monte Carlo arithmetic): each float is multiplied by
+1 + ξu, ξ uniform in ±1, as it is computed. The spread of the results over a few such runs is the
+rounding noise of that function at that input, element by element, cancellation included.
+
+Numbers that no rounding made are left alone: integers, and numbers of at most 11 significant bits
+(0.5, 3, 1e3), so that comparisons and casts on them stay what they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SHORT_BITS = 11
+DOUBLE = 2.0**-53
+
+
+class Perturbation:
+    """Multiplies floats by 1 + ξu.
+
+    Args:
+        seed: of ξ.
+        unit: u; float64's own by default.
+    """
+
+    def __init__(self, seed: int, unit: float = DOUBLE) -> None:
+        self._rng = np.random.default_rng(seed)
+        self.unit = unit
+
+    def __call__(self, array: Any) -> Any:
+        """A perturbed copy; anything but float64 as it is."""
+        if not isinstance(array, np.ndarray | np.generic) or array.dtype != np.float64:
+            return array
+        draws = self._rng.uniform(-self.unit, self.unit, array.shape)
+        return np.where(is_short(array), array, array * (1 + draws))
+
+    def change(self, value: object, array: Any) -> Any:
+        """The same, as a hook of `Program.run`."""
+        return [self(a) for a in array] if isinstance(array, list) else self(array)
+
+
+def is_short(array: np.ndarray) -> np.ndarray:
+    """Numbers that look exact: integers, few significant bits, zeros, infinities, NaN."""
+    mantissa, _ = np.frexp(array)
+    scaled = mantissa * 2.0**SHORT_BITS
+    return (scaled == np.rint(scaled)) | (array == np.rint(array)) | ~np.isfinite(array)
+
+
+@dataclass
+class Spread:
+    """How one output moved over the probes.
+
+    Attributes:
+        squares: sum of squared movements, per element.
+        largest: the largest movement, per element.
+        flipped: elements that became another integer, another truth value, or NaN or infinite
+            where they were not; a changed shape flips all.
+        probes: how many.
+    """
+
+    squares: np.ndarray
+    largest: np.ndarray
+    flipped: np.ndarray
+    probes: int = 0
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """Root mean square movement, per element."""
+        return np.sqrt(self.squares / max(self.probes, 1))
+
+    @staticmethod
+    def none(base: Any) -> Spread:
+        """Of an output that no probe has moved yet."""
+        shape = np.shape(base) if not isinstance(base, list) else ()
+        return Spread(np.zeros(shape), np.zeros(shape), np.zeros(shape, bool))
+
+    def add(self, base: Any, moved: Any) -> None:
+        """Count one probe."""
+        self.probes += 1
+        if isinstance(base, list) or np.shape(base) != np.shape(moved):
+            self.flipped |= True
+            return
+        base, moved = np.asarray(base), np.asarray(moved)
+        if base.dtype.kind not in "f":
+            self.flipped |= np.asarray(base != moved)
+            return
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(base) & np.isfinite(moved)
+            change = np.where(finite, np.abs(moved - base), 0.0)
+            self.flipped |= ~finite & ~((base == moved) | (np.isnan(base) & np.isnan(moved)))
+        self.squares += change**2
+        self.largest = np.maximum(self.largest, change)
+
+
+def probe(
+    evaluate: Callable[[int], Sequence[Any]],
+    base: Sequence[Any],
+    spreads: list[Spread],
+    seeds: range,
+) -> None:
+    """Run one perturbed evaluation per seed and count it; one that fails flips everything."""
+    for seed in seeds:
+        try:
+            moved: Sequence[Any] | None = evaluate(seed)
+        except Exception:  # noqa: BLE001 - a perturbed index or shape may break anything downstream
+            moved = None
+        for index, (value, spread) in enumerate(zip(base, spreads, strict=True)):
+            spread.add(value, [] if moved is None else moved[index])

@@ -1,0 +1,248 @@
+"""Question 1: are reference and candidate the same function, in float64, from their own sources?
+
+Equal to a few float64 roundings is equal. Otherwise the difference is measured against what
+rounding itself does at that input, element by element (`noise`): the reference's and the candidate's
+own float64 noise, times a wide factor, and the effect of one stored rounding of each constant that a
+pass rewrote (`constants`). See docs/parity.md for the factors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.parity import exact
+from isomorph.parity.constants import Rewritten
+from isomorph.parity.noise import DOUBLE, Spread, probe
+from isomorph.parity.tolerance import is_exact, tolerance_of
+from isomorph.parity.verdict import Status
+from isomorph.parity.well import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Graph, Value
+    from isomorph.parity.candidate import Candidate
+    from isomorph.parity.sources import Reference
+
+ROUNDING_FACTOR = 256.0
+CONSTANT_FACTOR = 12.0
+FIRST_PROBES, ALL_PROBES = 6, 40
+FREE = 8 * DOUBLE
+"""Relative difference that needs no explanation."""
+
+
+class Same:
+    """Compares two float64 evaluations of one case."""
+
+    def __init__(self, reference: Reference, candidate: Candidate) -> None:
+        self.reference = reference
+        self.candidate = candidate
+        self._rewritten: Rewritten | None = None
+        self._sign_matters = [_exact_upstream(candidate.graph, v) for v in candidate.graph.outputs]
+
+    def compare(
+        self, inputs: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
+    ) -> list[Finding]:
+        """One finding per output.
+
+        Args:
+            inputs: of the case, in stored dtypes.
+            wanted: the reference's outputs in float64.
+            got: the candidate's outputs in float64.
+        """
+        noise = _Noise(self, inputs, wanted, got)
+        return [
+            self._output(index, w, g, noise)
+            for index, (w, g) in enumerate(zip(wanted, got, strict=True))
+        ]
+
+    def rewritten(self) -> Rewritten:
+        """The candidate's constants that are not the reference's."""
+        if self._rewritten is None:
+            numbers, digests = self.reference.numbers()
+            self._rewritten = Rewritten(self.candidate.graph, numbers, digests)
+        return self._rewritten
+
+    def _output(self, index: int, wanted: Any, got: Any, noise: _Noise) -> Finding:
+        if isinstance(wanted, list) or isinstance(got, list):
+            return self._sequence(wanted, got)
+        wanted, got = np.asarray(wanted), np.asarray(got)
+        if wanted.shape != got.shape:
+            return Finding(Status.FAIL, f"its shape is {got.shape}, the reference's {wanted.shape}")
+        if wanted.dtype.kind != "f" or got.dtype.kind != "f":
+            return self._discrete(index, wanted, got, noise)
+        with np.errstate(all="ignore"):
+            same = (wanted == got) | (np.isnan(wanted) & np.isnan(got))
+            error = np.abs(wanted - got)
+            size = np.maximum(np.abs(wanted), np.abs(got))
+            bad = ~same & ~(error <= FREE * size)
+        signs = np.zeros(wanted.shape, bool)
+        if self._sign_matters[index]:
+            signs = (wanted == 0) & (got == 0) & (np.signbit(wanted) != np.signbit(got))
+        if not bad.any() and not signs.any():
+            return Finding(max_abs=_largest(error))
+        if signs.any() and not bad.any():
+            at = _first(signs)
+            return Finding(
+                Status.FAIL,
+                f"the sign of zero is lost: at {list(at)} the reference gives {wanted[at]}, "
+                f"the candidate {got[at]}",
+            )
+        return self._against_noise(index, wanted, got, bad, noise)
+
+    def _against_noise(
+        self, index: int, wanted: np.ndarray, got: np.ndarray, bad: np.ndarray, noise: _Noise
+    ) -> Finding:
+        with np.errstate(all="ignore"):
+            error = np.abs(wanted - got)
+            finite = np.isfinite(wanted) & np.isfinite(got)
+        allowed = np.zeros(wanted.shape)
+        over = bad
+        for probes in (FIRST_PROBES, ALL_PROBES):
+            allowed = noise.allowed(index, probes)
+            unstable = noise.flipped(index)
+            over = bad & ~(finite & (error <= allowed)) & ~(~finite & unstable)
+            if not over.any():
+                break
+        figure = _largest(np.where(finite, error, 0.0))
+        if over.any():
+            return Finding(
+                Status.FAIL, _say(over, wanted, got, allowed), _ratio(error, wanted), figure
+            )
+        jump = bad & (noise.flipped(index) | (error > 2.0**-20 * np.maximum(np.abs(wanted), 1e-300)))
+        jump &= error > 4 * noise.constant_part(index)
+        if jump.any():
+            at = _first(jump)
+            return Finding(
+                Status.AMBIGUOUS,
+                f"a discontinuity within rounding: at {list(at)} the reference gives "
+                f"{wanted[at]:.9g}, the candidate {got[at]:.9g}, and one float64 rounding decides",
+                _ratio(error, wanted),
+                figure,
+            )
+        return Finding(max_ulp=_ratio(error, wanted), max_abs=figure)
+
+    def _discrete(
+        self, index: int, wanted: np.ndarray, got: np.ndarray, noise: _Noise
+    ) -> Finding:
+        problem = exact.differs(got, wanted)
+        if not problem:
+            return Finding()
+        if got.dtype.kind == wanted.dtype.kind:
+            noise.allowed(index, ALL_PROBES)
+            if not (exact.different(got, wanted) & ~noise.flipped(index)).any():
+                return Finding(
+                    Status.AMBIGUOUS, f"a discontinuity within rounding decides: {problem}"
+                )
+        return Finding(Status.FAIL, problem)
+
+    @staticmethod
+    def _sequence(wanted: Any, got: Any) -> Finding:
+        if type(wanted) is not type(got) or len(wanted) != len(got):
+            return Finding(Status.FAIL, "its length or kind differs from the reference's")
+        for index, (w, g) in enumerate(zip(wanted, got, strict=True)):
+            w, g = np.asarray(w), np.asarray(g)  # noqa: PLW2901 - the same elements as arrays
+            if w.shape != g.shape or w.dtype.kind != g.dtype.kind:
+                return Finding(Status.FAIL, f"its element {index} has another shape or dtype")
+            close = w == g
+            if w.dtype.kind == "f":
+                close = np.isclose(w, g, rtol=2.0**-40, atol=0, equal_nan=True)
+            if not np.all(close):
+                return Finding(Status.FAIL, f"its element {index} differs")
+        return Finding()
+
+
+class _Noise:
+    """Spreads of one case, computed when first asked for and extended on demand."""
+
+    def __init__(
+        self, same: Same, inputs: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
+    ) -> None:
+        self._same = same
+        self._inputs = list(inputs)
+        self._wanted, self._got = wanted, got
+        self._of_reference = [Spread.none(v) for v in wanted]
+        self._of_candidate = [Spread.none(v) for v in got]
+        self._of_constants = [Spread.none(v) for v in got]
+        self._done = 0
+
+    def allowed(self, index: int, probes: int) -> np.ndarray:
+        """The difference that rounding explains, per element of one output."""
+        self._extend(probes)
+        rounding = np.maximum(
+            self._of_reference[index].deviation, self._of_candidate[index].deviation
+        )
+        size = np.maximum(np.abs(self._wanted[index]), np.abs(self._got[index]))
+        free = np.where(np.isfinite(size), FREE * size, 0.0)
+        return ROUNDING_FACTOR * rounding + self.constant_part(index) + free
+
+    def constant_part(self, index: int) -> np.ndarray:
+        """The part of it that rewritten constants explain."""
+        return CONSTANT_FACTOR * self._of_constants[index].deviation
+
+    def flipped(self, index: int) -> np.ndarray:
+        """Elements that rounding alone turns into something else."""
+        return self._of_reference[index].flipped | self._of_candidate[index].flipped
+
+    def _extend(self, probes: int) -> None:
+        seeds = range(self._done, probes)
+        if not seeds:
+            return
+        same, inputs = self._same, self._inputs
+        probe(lambda s: same.reference.noisy(inputs, s), self._wanted, self._of_reference, seeds)
+        probe(lambda s: same.candidate.noisy(inputs, s), self._got, self._of_candidate, seeds)
+        rewritten = same.rewritten()
+        if rewritten.count:
+            program = same.candidate.program
+            probe(
+                lambda s: rewritten.run(program, inputs, s), self._got, self._of_constants, seeds
+            )
+        self._done = probes
+
+
+def _exact_upstream(graph: Graph, output: Value) -> bool:
+    """Whether the sign of a zero is determined: nothing before sums, or takes a maximum."""
+    from isomorph.ir.opdef import Tolerance
+
+    seen: set[int] = set()
+    stack = [output]
+    while stack:
+        op = stack.pop().producer
+        if op is None or id(op) in seen:
+            continue
+        seen.add(id(op))
+        plain = is_exact(op) or tolerance_of(op) is Tolerance.ELEMENTWISE
+        if not plain or op.type in exact.MAXIMA or tolerance_of(op) is Tolerance.CONTROL:
+            return False
+        stack.extend(op.operands)
+    return True
+
+
+def _largest(error: np.ndarray) -> float:
+    finite = error[np.isfinite(error)]
+    return float(finite.max(initial=0.0))
+
+
+def _ratio(error: np.ndarray, wanted: np.ndarray) -> float:
+    """The largest error in units of float64's last place."""
+    with np.errstate(all="ignore"):
+        ulps = error / np.spacing(np.abs(wanted))
+    return _largest(ulps)
+
+
+def _first(mask: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def _say(over: np.ndarray, wanted: np.ndarray, got: np.ndarray, allowed: np.ndarray) -> str:
+    with np.errstate(all="ignore"):
+        error = np.where(over, np.abs(wanted - got), -1.0)
+        error = np.where(over & ~np.isfinite(error), np.inf, error)
+    at = tuple(int(i) for i in np.unravel_index(int(error.argmax()), error.shape))
+    return (
+        f"another function: {int(over.sum())} of {over.size} elements differ in float64; at "
+        f"{list(at)} the reference gives {wanted[at]:.9g}, the candidate {got[at]:.9g}, and "
+        f"rounding explains ±{allowed[at]:.2g}"
+    )

@@ -1,0 +1,202 @@
+"""What a graph does with its inputs, where that says which values are valid.
+
+An integer that reaches Gather as an index lies in that axis; one that is compared with constants is
+drawn from around them; axes, shapes and counts are what they have to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.ir.graph import Graph
+from isomorph.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isomorph.ir.dims import Dim
+    from isomorph.ir.graph import Op, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """How values are restricted.
+
+    Attributes:
+        kind: `index`, `choice`, `axes`, `shape`, `expand`, or `count`.
+        bound: for an index, the size of the axis; for axes, the rank.
+        choices: values that the graph compares with.
+        shape: for `shape` and `expand`, the dims of the tensor that is reshaped.
+        offset: what the graph adds before it uses the value.
+        negative: whether counting from the end is allowed.
+    """
+
+    kind: str
+    bound: Dim = None
+    choices: tuple[float, ...] = ()
+    shape: tuple[Dim, ...] = ()
+    offset: int = 0
+    negative: bool = False
+
+
+MOST_CHOICES = 1024
+THROUGH = {
+    "Cast": 0,
+    "Concat": None,
+    "Expand": 0,
+    "Flatten": 0,
+    "Gather": 0,
+    "Identity": 0,
+    "Reshape": 0,
+    "Slice": 0,
+    "Split": 0,
+    "Squeeze": 0,
+    "Tile": 0,
+    "Transpose": 0,
+    "Unsqueeze": 0,
+}
+"""Ops whose results are elements of that operand (`None`: of any)."""
+COMPARISONS = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+INDEXED = {
+    ("Gather", 1): True,
+    ("GatherElements", 1): True,
+    ("ScatterElements", 1): True,
+    ("OneHot", 0): True,
+}
+AXES = {
+    ("Unsqueeze", 1),
+    ("Squeeze", 1),
+    ("CumSum", 1),
+    *((f"Reduce{n}", 1) for n in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum")),
+    ("ReduceLogSumExp", 1),
+    ("ReduceSumSquare", 1),
+}
+COUNTS = {("Tile", 1), ("Pad", 1), ("ConstantOfShape", 0), ("TopK", 1), ("Range", 1)}
+
+
+def roles_of(graph: Graph) -> dict[str, Role]:
+    """Roles by input name; the most restrictive when there are several."""
+    found: dict[str, Role] = {}
+    for value in graph.inputs:
+        roles = list(_uses(graph, value))
+        if roles:
+            found[value.name] = _strictest(roles)
+    return found
+
+
+def _strictest(roles: list[Role]) -> Role:
+    order = ("axes", "shape", "expand", "count", "index", "choice")
+    roles.sort(key=lambda r: order.index(r.kind))
+    best = roles[0]
+    if best.kind == "choice":
+        every = dict.fromkeys(c for r in roles for c in r.choices)
+        return replace(best, choices=tuple(every)[:MOST_CHOICES])
+    if best.kind == "index":
+        numbers = [r for r in roles if r.kind == "index" and isinstance(r.bound, int)]
+        return min(numbers, key=lambda r: int(r.bound) - r.offset) if numbers else best  # type: ignore[arg-type]
+    return best
+
+
+def _uses(graph: Graph, start: Value) -> Iterator[Role]:
+    stack: list[tuple[Graph, Value, int]] = [(graph, start, 0)]
+    seen: set[int] = set()
+    while stack:
+        current, value, offset = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        for op in current.consumers(value):
+            for position, operand in enumerate(op.inputs):
+                if operand is value:
+                    role = _role(op, position)
+                    if role is not None:
+                        yield replace(role, offset=offset)
+                    through = THROUGH.get(op.type, -1)
+                    if not op.domain and (through is None or through == position):
+                        stack += [(current, r, offset) for r in op.results]
+                    moved = _shift(op, position)
+                    if moved is not None:
+                        stack += [(current, r, offset + moved) for r in op.results]
+            for _, body in op.subgraphs():
+                stack += [
+                    (body, inner, offset)
+                    for outer, inner in zip(op.captures, body.captures, strict=True)
+                    if outer is value
+                ]
+
+
+def _role(op: Op, position: int) -> Role | None:
+    if op.domain:
+        return None
+    key = (op.type, position)
+    if key in INDEXED:
+        return _index(op)
+    if op.type in COMPARISONS:
+        constant = _constant(op.input(1 - position))
+        if constant is not None and constant.size and constant.dtype.kind in "iuf":
+            values = np.unique(constant.reshape(-1))[:MOST_CHOICES]
+            return Role("choice", choices=tuple(v.item() for v in values))
+        return None
+    if key in AXES:
+        data = op.input(0)
+        shape = _shape(data)
+        if shape is None:
+            return None
+        return Role("axes", bound=len(shape) + (op.type == "Unsqueeze"), negative=True)
+    if key == ("Reshape", 1):
+        shape = _shape(op.input(0))
+        return None if shape is None else Role("shape", shape=shape)
+    if key == ("Expand", 1):
+        shape = _shape(op.input(0))
+        return None if shape is None else Role("expand", shape=shape)
+    return Role("count") if key in COUNTS else None
+
+
+def _index(op: Op) -> Role | None:
+    if op.type == "OneHot":
+        depth = _constant(op.input(1))
+        return None if depth is None else Role("index", bound=int(depth.reshape(-1)[0]), negative=True)
+    shape = _shape(op.input(0))
+    if not shape:
+        return None
+    axis = int(op.attr("axis", 0)) % len(shape)
+    return Role("index", bound=shape[axis], negative=op.version >= 11)
+
+
+def _shift(op: Op, position: int) -> int | None:
+    """What an Add or Sub with an integer constant adds to the value."""
+    if op.domain or op.type not in {"Add", "Sub"} or (op.type == "Sub" and position):
+        return None
+    constant = _constant(op.input(1 - position))
+    if constant is None or constant.size != 1 or constant.dtype.kind not in "iu":
+        return None
+    amount = int(constant.reshape(-1)[0])
+    return amount if op.type == "Add" else -amount
+
+
+def _shape(value: Value | None) -> tuple[Dim, ...] | None:
+    if value is None:
+        return None
+    if value.weight is not None:
+        return value.weight.shape
+    return value.type.shape if isinstance(value.type, TensorType) else None
+
+
+def _constant(value: Value | None) -> np.ndarray | None:
+    if value is None:
+        return None
+    if value.weight is not None:
+        return value.weight.numpy()
+    producer = value.producer
+    if producer is not None and producer.type == "Constant" and not producer.domain:
+        from isomorph.ir.errors import IsomorphError
+        from isomorph.ir.semantics import evaluate
+
+        try:
+            return np.asarray(evaluate(producer, [])[0])
+        except IsomorphError:
+            return None
+    return None

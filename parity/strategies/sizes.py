@@ -1,0 +1,111 @@
+"""Sizes for symbolic dims: the ones that find bugs, within the constraints."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hypothesis.strategies import SearchStrategy
+
+    from isomorph.ir.dims import Constraint
+    from isomorph.parity.strategies.specs import Spec
+
+SMALL = (2, 3, 1, 5, 7, 0)
+LADDER = (4, 5, 8, 12, 16, 24, 32, 64, 96, 128, 160, 224, 256, 320, 512, 576, 640, 1024, 2048, 4096)
+"""What is tried when nothing small is accepted: a convolution's or a window's least extent."""
+MOST_ELEMENTS = 1 << 21
+"""Elements of one input; no larger input is generated while looking for sizes."""
+
+
+def symbols_of(specs: Sequence[Spec]) -> list[str]:
+    """Every symbol, in order of appearance."""
+    found: dict[str, None] = {}
+    for spec in specs:
+        for dim in spec.shape:
+            if not isinstance(dim, int):
+                found.update(dict.fromkeys(sorted(dim.symbols())))
+    return list(found)
+
+
+def fits(specs: Sequence[Spec], constraints: Sequence[Constraint], dims: Mapping[str, int]) -> bool:
+    """Whether bindings break no constraint, make no size negative, and are not too large."""
+    if any(c.holds(dims) is False for c in constraints):
+        return False
+    for spec in specs:
+        total = 1
+        for size in spec.sizes(dims):
+            if size < 0:
+                return False
+            total *= size
+        if total > MOST_ELEMENTS:
+            return False
+    return True
+
+
+def bounds_of(name: str, constraints: Sequence[Constraint]) -> list[int]:
+    """Numbers that constraints compare a lone symbol with."""
+    found: list[int] = []
+    for constraint in constraints:
+        for one, other in (
+            (constraint.left, constraint.right),
+            (constraint.right, constraint.left),
+        ):
+            if str(one) == name and isinstance(other, int):
+                found.append(other)
+    return found
+
+
+def interesting(name: str, constraints: Sequence[Constraint], base: int = 0) -> list[int]:
+    """Sizes worth trying for one symbol: small ones, bounds, and around a known one."""
+    found = [*SMALL]
+    for bound in bounds_of(name, constraints):
+        found += [bound, bound + 1, bound - 1]
+    if base > 7:
+        found += [base, base + 1, base - 1, base + 7]
+    return [v for v in dict.fromkeys(found) if v >= 0]
+
+
+def bindings(
+    specs: Sequence[Spec], constraints: Sequence[Constraint]
+) -> SearchStrategy[dict[str, int]]:
+    """Bindings of every symbol that break no constraint."""
+    from hypothesis import strategies as st
+
+    names = symbols_of(specs)
+    choices = {n: st.sampled_from(interesting(n, constraints)) for n in names}
+    return st.fixed_dictionaries(choices).filter(lambda d: fits(specs, constraints, d))
+
+
+def starting_points(
+    specs: Sequence[Spec], constraints: Sequence[Constraint]
+) -> Iterator[dict[str, int]]:
+    """Bindings to try in turn until a model accepts one: small, then one or more symbols larger."""
+    names = symbols_of(specs)
+    seen: set[tuple[int, ...]] = set()
+
+    def fresh(dims: dict[str, int]) -> bool:
+        key = tuple(dims.values())
+        if key in seen or not fits(specs, constraints, dims):
+            return False
+        seen.add(key)
+        return True
+
+    floors = {
+        n: max([2, *(b for b in bounds_of(n, constraints) if b < 1 << 16)]) for n in names
+    }
+    for start in ({n: 2 for n in names}, floors, {n: 1 for n in names}, {n: 3 for n in names}):
+        if fresh(start):
+            yield start
+    groups = [
+        set(group) for count in range(1, min(len(names), 3) + 1) for group in combinations(names, count)
+    ]
+    groups = [*groups[:24], set(names)]
+    for size in LADDER:
+        for group in groups:
+            for small in (2, 1):
+                dims = {n: max(size, floors[n]) if n in group else small for n in names}
+                if fresh(dims):
+                    yield dims

@@ -1,0 +1,68 @@
+"""Findings of many cases, gathered per output and per node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.parity.verdict import Judged, Status
+
+if TYPE_CHECKING:
+    from isomorph.parity.well import Finding
+
+ONLY_HOSTILE = "only under hostile values (NaN, infinities, extremes): "
+DECISIVE = (Status.FAIL, Status.SUSPECT)
+
+
+class Tally:
+    """The worst of one output or node; what ordinary values show outranks what hostile ones do.
+
+    Args:
+        name, op, where: as in `Judged`.
+    """
+
+    def __init__(self, name: str, op: str = "", where: str = "") -> None:
+        self.name, self.op, self.where = name, op, where
+        self.seen = 0
+        self.max_ulp = 0.0
+        self.max_abs = 0.0
+        self.nearer = "equal"
+        self._worst: dict[bool, tuple[Status, str, str]] = {}
+
+    def add(self, finding: Finding, question: str, *, hostile: bool) -> None:
+        """Count one finding."""
+        self.seen += 1
+        if question == "well":
+            self.max_ulp = max(self.max_ulp, finding.max_ulp)
+            self.max_abs = max(self.max_abs, finding.max_abs)
+        if finding.nearer != "equal":
+            self.nearer = finding.nearer
+        known = self._worst.get(hostile)
+        if known is None or finding.status.rank > known[0].rank:
+            self._worst[hostile] = (finding.status, finding.reason, question)
+
+    @property
+    def status(self) -> Status:
+        """The worst so far."""
+        return max((w[0] for w in self._worst.values()), key=lambda s: s.rank, default=Status.PASS)
+
+    def judged(self) -> Judged:
+        """The sum of it."""
+        status = self.status
+        reason = question = ""
+        for hostile in (True, False):
+            found = self._worst.get(hostile)
+            if found is not None and found[0] is status:
+                reason, question = found[1], found[2]
+                if hostile and status in DECISIVE:
+                    reason = ONLY_HOSTILE + reason
+        return Judged(
+            self.name,
+            status,
+            reason,
+            self.max_ulp,
+            self.max_abs,
+            self.nearer,
+            self.op,
+            self.where,
+            question,
+        )
