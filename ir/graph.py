@@ -6,13 +6,14 @@ mutates it; passes edit through `isomorph.ir.patch`, front ends build through `G
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import networkx as nx
 
 from isomorph.ir import schema
 from isomorph.ir.dims import Dim, Expr, symbol
 from isomorph.ir.errors import InvalidGraphError
+from isomorph.ir.indexed import IndexedList
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -152,11 +153,8 @@ class Op:
     def subgraphs(self) -> Iterator[tuple[str, Graph]]:
         """(attribute name, graph) of every subgraph."""
         for name, value in self.attributes.items():
-            if isinstance(value, Graph):
-                yield name, value
-            elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
-                for item in value:
-                    yield name, item
+            for graph in _graphs(value):
+                yield name, graph
 
     @property
     def where(self) -> str:
@@ -177,9 +175,9 @@ class Graph:
 
     Attributes:
         nx: the networkx graph. Its nodes are every `Op`, and every `Value` that no op produces
-            (inputs, captures, weights); an edge's `values` are those that flow along it.
+            (inputs, captures, weights); an edge's `values` (a dict whose keys they are) flow
+            along it.
         inputs: the graph's inputs, in order.
-        outputs: the graph's outputs, in order; one value may stand here more than once.
         captures: inner stand-ins of the outer values that a subgraph uses.
         opsets: the opset imports as read, or empty for a captured graph.
         constraints: relations between dims that must hold.
@@ -194,7 +192,7 @@ class Graph:
         self.name = name
         self.doc = ""
         self.inputs: list[Value] = []
-        self.outputs: list[Value] = []
+        self._outputs: IndexedList[Value] = IndexedList()
         self.captures: list[Value] = []
         self.opsets: dict[str, int] = {}
         self.constraints: list[Constraint] = []
@@ -205,23 +203,32 @@ class Graph:
         self.extra: dict[str, Any] = {}
         self._names: dict[str, int] = {}
 
+    @property
+    def outputs(self) -> list[Value]:
+        """The graph's outputs, in order; one value may stand here more than once."""
+        return self._outputs
+
+    @outputs.setter
+    def outputs(self, values: Iterable[Value]) -> None:
+        self._outputs = IndexedList(values)
+
     # -- building -------------------------------------------------------------------------
 
     def add_input(self, name: str, type: Type | None = None) -> Value:  # noqa: A002
         """Append a graph input; the name is made unique."""
-        value = self._source_value(name, type)
+        value = self.source_value(name, type)
         self.inputs.append(value)
         return value
 
     def add_capture(self, name: str, type: Type | None = None) -> Value:  # noqa: A002
         """Append the stand-in of an outer value to a subgraph."""
-        value = self._source_value(name, type)
+        value = self.source_value(name, type)
         self.captures.append(value)
         return value
 
     def add_weight(self, weight: Weight, name: str = "weight") -> Value:
         """Add a constant; the same `Weight` object may be added under several names."""
-        value = self._source_value(name, weight.type)
+        value = self.source_value(name, weight.type)
         value.weight = weight
         return value
 
@@ -240,21 +247,28 @@ class Graph:
     ) -> Op:
         """Append an op; `outputs` is a count, or names with `None` for absent ones.
 
-        `version` defaults to the canonical one. Attributes whose value is `None` are left out.
+        `version` is an opset, by default the canonical one; the op has the version of its schema
+        that is in force there. Attributes whose value is `None` are left out.
         """
         if version is None:
             found = schema.canonical(domain, type)
             if found is None:
                 raise InvalidGraphError(f"no operator {domain or 'ai.onnx'}.{type} is known")
             version = found.since
+        else:
+            version = schema.since_version(domain, type, version) or version
         given = {k: v for k, v in (attributes or {}).items() if v is not None}
         op = Op(domain, type, version, tuple(inputs), given, tuple(captures), source, name)
+        self.nx.add_node(op)
+        try:
+            self.link(op)
+        except InvalidGraphError:
+            self.nx.remove_node(op)
+            raise
         names = [type.lower()] * outputs if isinstance(outputs, int) else outputs
         op.outputs = tuple(
             None if n is None else Value(self.unique_name(n), None, op) for n in names
         )
-        self.nx.add_node(op)
-        self._link(op)
         return op
 
     def unique_name(self, wanted: str) -> str:
@@ -297,31 +311,32 @@ class Graph:
         Raises:
             InvalidGraphError: if there is a cycle; the message names its ops.
         """
-        adjacency = self.nx.pred
+        reads = self.nx.pred
         done: set[Op | Value] = set()
         order: list[Op] = []
         for first in self.nx:
             if first in done:
                 continue
             stack: list[Op | Value] = [first]
-            path: set[Op | Value] = set()
+            path: dict[Op | Value, None] = {}
             while stack:
                 node = stack[-1]
-                waiting = [n for n in adjacency[node] if n not in done]
+                waiting = [n for n in reads[node] if n not in done]
                 if not waiting:
                     stack.pop()
                     if node not in done:
                         done.add(node)
-                        path.discard(node)
+                        path.pop(node, None)
                         if isinstance(node, Op):
                             order.append(node)
                     continue
-                path.add(node)
-                if any(n in path for n in waiting):
-                    stuck = nx.find_cycle(self.nx, node, orientation="reverse")
-                    raise InvalidGraphError(
-                        "the graph has a cycle: " + "; ".join(str(e[0]) for e in stuck)
-                    )
+                path[node] = None
+                for other in waiting:
+                    if other in path:
+                        chain = list(path)
+                        cycle = reversed(chain[chain.index(other) :])
+                        shown = "; ".join(map(str, cycle))
+                        raise InvalidGraphError(f"the graph has a cycle: {shown}")
                 stack.extend(reversed(waiting))
         return order
 
@@ -339,19 +354,15 @@ class Graph:
 
     def consumers(self, value: Value) -> list[Op]:
         """The ops that read a value, each once; being a graph output does not count."""
-        node = value if value.producer is None else value.producer
-        edges = self.nx.succ[node]
-        if value.producer is None or len(value.producer.outputs) == 1:
-            return list(edges)
-        return [op for op, data in edges.items() if value in data["values"]]
+        return list(self._readers(value))
 
     def is_output(self, value: Value) -> bool:
         """Whether a value is one of the graph's outputs."""
-        return any(v is value for v in self.outputs)
+        return self._outputs.holds(value)
 
     def is_used(self, value: Value) -> bool:
         """Whether any op reads the value or it is a graph output."""
-        return self.is_output(value) or bool(self.consumers(value))
+        return self.is_output(value) or any(True for _ in self._readers(value))
 
     def walk(self) -> Iterator[tuple[Graph, Op]]:
         """Every (graph, op) here and in subgraphs, without recursion limits."""
@@ -383,28 +394,49 @@ class Graph:
 
     # -- for isomorph.ir alone --------------------------------------------------------------
 
-    def _source_value(self, name: str, type: Type | None) -> Value:  # noqa: A002
+    def source_value(self, name: str, type: Type | None) -> Value:  # noqa: A002
+        """A new value that no op produces."""
         value = Value(self.unique_name(name), type)
         self.nx.add_node(value)
         return value
 
-    def _link(self, op: Op) -> None:
-        adjacency = self.nx
+    def link(self, op: Op) -> None:
+        """Add the edges of an op's operands.
+
+        Raises:
+            InvalidGraphError: if one is not of this graph; then no edge was added.
+        """
+        edges: dict[Op | Value, dict[Value, None]] = {}
         for value in op.operands:
             node = value if value.producer is None else value.producer
-            if node not in adjacency:
+            if node not in self.nx:
                 raise InvalidGraphError(f"{op}: operand %{value.name} is not of this graph")
-            edge = adjacency.succ[node].get(op)
-            if edge is None:
-                adjacency.add_edge(node, op, values=[value])
-            elif value not in edge["values"]:
-                edge["values"].append(value)
+            edges.setdefault(node, {})[value] = None
+        for node, values in edges.items():
+            self.nx.add_edge(node, op, values=values)
 
-    def _unlink(self, op: Op) -> None:
+    def unlink(self, op: Op) -> None:
+        """Remove the edges of an op's operands."""
         self.nx.remove_edges_from([(node, op) for node in self.nx.pred[op]])
 
-    def _remove(self, node: Op | Value) -> None:
+    def drop(self, node: Op | Value) -> None:
+        """Remove a node, and the edges at it."""
         self.nx.remove_node(node)
+
+    def replace_output(self, old: Value, new: Value) -> None:
+        """Let a value stand wherever another does among the outputs."""
+        self._outputs.replace(old, new)
+
+    def _readers(self, value: Value) -> Iterator[Op]:
+        producer = value.producer
+        try:
+            edges = self.nx.succ[value if producer is None else producer]
+        except KeyError:
+            raise InvalidGraphError(f"%{value.name} is not of this graph") from None
+        every = producer is None or len(producer.outputs) == 1
+        for op, edge in edges.items():
+            if isinstance(op, Op) and (every or value in edge["values"]):
+                yield op
 
 
 def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
@@ -420,7 +452,7 @@ def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
     new: dict[Value, Value] = {}
     for node in graph.nx:
         if isinstance(node, Value):
-            copied = made._source_value(node.name, node.type)  # noqa: SLF001
+            copied = made.source_value(node.name, node.type)
             copied.weight, copied.doc, copied.metadata = node.weight, node.doc, node.metadata
             new[node] = copied
     made.inputs = [new[v] for v in graph.inputs]
@@ -445,14 +477,14 @@ def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
     return made, new
 
 
-def _copy_attribute(value: Attribute) -> Attribute:
+def _graphs(value: Attribute) -> tuple[Graph, ...]:
+    """The graphs that an attribute holds."""
     if isinstance(value, Graph):
-        return copy_graph(value)[0]
-    if isinstance(value, tuple) and value and isinstance(value[0], Graph):
-        return tuple(copy_graph(g)[0] for g in value)
-    return value
+        return (value,)
+    items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+    return items if items and isinstance(items[0], Graph) else ()
 
 
-def iter_values(items: Iterable[Value | None]) -> Iterator[Value]:
-    """The values that are present."""
-    return (v for v in items if v is not None)
+def _copy_attribute(value: Attribute) -> Attribute:
+    copies = tuple(copy_graph(g)[0] for g in _graphs(value))
+    return value if not copies else copies[0] if isinstance(value, Graph) else copies

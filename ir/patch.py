@@ -8,7 +8,7 @@ from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from isomorph.ir.graph import Attribute, Graph, Op, Value
     from isomorph.ir.types import Type
@@ -22,9 +22,10 @@ class Patch:
     the op that the patch is for.
 
     A replaced value's readers, and the graph outputs it was, move to the replacement; the patch's
-    own new ops go on reading what they were given. A graph
+    own new ops, and the op that makes the replacement, go on reading what they were given. A graph
     output keeps its name: the replacement takes it over, behind an Identity where it cannot
-    (the replacement is an input, a weight or an output itself).
+    (the replacement is an input, a weight or an output itself). So do inputs and captures: what
+    takes their place as an output has its own name.
     """
 
     def __init__(self, graph: Graph, around: Op | None = None) -> None:
@@ -33,6 +34,7 @@ class Patch:
         self._replacements: list[tuple[Value, Value]] = []
         self._removals: list[Op] = []
         self.made: list[Op] = []
+        self._constants: list[Value] = []
 
     def op(
         self,
@@ -71,7 +73,9 @@ class Patch:
     def weight(self, value: object, name: str = "constant") -> Value:
         """A new constant of the graph, from a `Weight` or anything numpy takes."""
         weight = value if isinstance(value, Weight) else Weight.of(value)
-        return self.graph.add_weight(weight, name)
+        made = self.graph.add_weight(weight, name)
+        self._constants.append(made)
+        return made
 
     def replace(self, old: Value, new: Value) -> None:
         """Let everything that reads `old` read `new` instead."""
@@ -92,45 +96,103 @@ class Patch:
         self.remove(old)
 
     def set_inputs(self, op: Op, inputs: Sequence[Value | None]) -> None:
-        """Rewire an op in place."""
-        self.graph._unlink(op)  # noqa: SLF001
+        """Rewire an op in place, at once."""
+        before = op.inputs
+        self.graph.unlink(op)
         op.inputs = tuple(inputs)
-        self.graph._link(op)  # noqa: SLF001
+        try:
+            self.graph.link(op)
+        except InvalidGraphError:
+            op.inputs = before
+            self.graph.link(op)
+            raise
+
+    def discard(self) -> None:
+        """Give the edit up: what was made for it leaves the graph."""
+        for node in (*reversed(self.made), *self._constants):
+            self.graph.drop(node)
+        self.made.clear()
+        self._constants.clear()
+        self._replacements.clear()
+        self._removals.clear()
 
     def apply(self) -> None:
         """Make the edit.
 
         Raises:
-            InvalidGraphError: if a removed op's result is still read.
+            InvalidGraphError: if a removed op's result would still be read, or a value or op is
+                not of the graph; then the graph is as it was.
         """
+        removed, made = dict.fromkeys(self._removals), frozenset(self.made)
+        self._check(removed, made)
         for old, new in self._replacements:
-            self._move_readers(old, new)
-        for op in self._removals:
-            for value in op.results:
-                if self.graph.is_used(value):
-                    raise InvalidGraphError(f"cannot remove {op}: %{value.name} is still read")
-            self.graph._remove(op)  # noqa: SLF001
+            self._move_readers(old, new, removed, made)
+        for op in removed:
+            self.graph.drop(op)
         self._replacements.clear()
         self._removals.clear()
 
-    def _move_readers(self, old: Value, new: Value) -> None:
+    def _moving(
+        self, old: Value, new: Value, removed: Container[Op], made: Container[Op]
+    ) -> list[Op]:
+        """The readers of a value that are to read another."""
+        return [
+            op
+            for op in self.graph.consumers(old)
+            if op not in made and op not in removed and op is not new.producer
+        ]
+
+    def _check(self, removed: Container[Op], made: Container[Op]) -> None:
+        """Play the edit through on the values whose ops go, and see that none of them is read."""
         graph = self.graph
-        removed, made = set(self._removals), set(self.made)
-        for reader in graph.consumers(old):
-            if reader in made or reader in removed:
-                continue
-            graph._unlink(reader)  # noqa: SLF001
+        readers: dict[Value, set[Op]] = {}
+        shown: set[Value] = set()
+        for op in self._removals:
+            if op not in graph.nx:
+                raise InvalidGraphError(f"cannot remove {op}: it is not of this graph")
+            for value in op.results:
+                readers[value] = {r for r in graph.consumers(value) if r not in removed}
+                if graph.is_output(value):
+                    shown.add(value)
+        for old, new in self._replacements:
+            if (new.producer or new) not in graph.nx:
+                raise InvalidGraphError(f"%{new.name} cannot replace a value: it is of no graph")
+            if old in readers:
+                moving = {r for r in readers[old] if r not in made and r is not new.producer}
+                readers[old] -= moving
+            else:
+                moving = set(self._moving(old, new, removed, made))
+            is_shown = old in shown or (old not in readers and graph.is_output(old))
+            shown.discard(old)
+            if new in readers:
+                readers[new] |= moving
+                if is_shown:
+                    shown.add(new)
+        for value, left in readers.items():
+            if left or value in shown:
+                by = ", ".join(sorted(map(str, left))) or "a graph output"
+                raise InvalidGraphError(
+                    f"cannot remove {value.producer}: %{value.name} is still read by {by}"
+                )
+
+    def _move_readers(
+        self, old: Value, new: Value, removed: Container[Op], made: Container[Op]
+    ) -> None:
+        graph = self.graph
+        for reader in self._moving(old, new, removed, made):
+            graph.unlink(reader)
             reader.inputs = tuple(new if v is old else v for v in reader.inputs)
             reader.captures = tuple(new if v is old else v for v in reader.captures)
-            graph._link(reader)  # noqa: SLF001
+            graph.link(reader)
         if not graph.is_output(old):
             return
         if new.producer is None or graph.is_output(new):
             new = self.op("Identity", [new], types=[new.type or old.type]).output
-        new.name, old.name = old.name, new.name
+        if old not in graph.inputs and old not in graph.captures:
+            new.name, old.name = old.name, new.name
         if new.type is None:
             new.type = old.type
-        graph.outputs = [new if v is old else v for v in graph.outputs]
+        graph.replace_output(old, new)
 
 
 def remove_unused(graph: Graph) -> int:
@@ -145,7 +207,7 @@ def remove_unused(graph: Graph) -> int:
     kept = needed | set(graph.inputs) | set(graph.captures)
     dead = [n for n in graph.nx if n not in kept]
     for node in dead:
-        graph._remove(node)  # noqa: SLF001
+        graph.drop(node)
     return len(dead)
 
 
@@ -154,5 +216,5 @@ def remove_unused_weights(graph: Graph) -> int:
     outputs = set(graph.outputs)
     dead = [v for v in graph.weights() if v not in outputs and not graph.nx.succ[v]]
     for value in dead:
-        graph._remove(value)  # noqa: SLF001
+        graph.drop(value)
     return len(dead)
