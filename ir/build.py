@@ -128,14 +128,16 @@ def restate(
 ) -> None:
     """Put the same operator in another version in an op's place, with other operands or attributes.
 
-    Absent operands at the end are dropped.
+    Absent operands at the end are dropped where the version allows it.
 
     Raises:
         InexpressibleError: when that version does not allow the element type of an operand or
             result.
     """
     given = list(op.inputs if inputs is None else inputs)
-    while given and given[-1] is None:
+    known = schema.schema(op.domain, op.type, version)
+    least = 0 if known is None else known.min_inputs
+    while len(given) > least and given[-1] is None:
         given.pop()
     require_types(op, version, given)
     made = patch.op(

@@ -53,12 +53,14 @@ class Instance:
 
     Attributes:
         inputs: operands, `None` for absent optional ones.
-        attributes: as `Graph.add_op` takes them.
+        attributes: as `Graph.add_op` takes them; a callable makes one from the main element
+            type (subgraphs, which belong to one op, are made afresh).
         outputs: how many results are asked for.
         main: the type variable that `dtypes` ranges over.
         note: what is special about it.
         dtypes: restricts the main variable's element types; empty means all that the schema has.
         bind: element types of other type variables, by variable.
+        captures: outer values that the subgraphs use.
     """
 
     inputs: tuple[Arg | None, ...]
@@ -68,6 +70,7 @@ class Instance:
     note: str = ""
     dtypes: tuple[str, ...] = ()
     bind: Mapping[str, str] = field(default_factory=dict)
+    captures: tuple[Arg, ...] = ()
 
 
 INSTANCES: Manifest[tuple[Instance, ...]] = Manifest("isomorph.ir.instances", "INSTANCES")
@@ -132,7 +135,7 @@ def build(
     graph = Graph(key[1])
     operands: list[Value | None] = []
     feeds: list[np.ndarray] = []
-    for index, arg in enumerate(instance.inputs):
+    for index, arg in enumerate((*instance.inputs, *instance.captures)):
         if arg is None:
             operands.append(None)
             continue
@@ -146,10 +149,13 @@ def build(
             shape = tuple(symbol(f"d{index}_{axis}") for axis in range(len(arg.shape)))
         operands.append(graph.add_input(f"x{index}", TensorType(dtype, shape)))
         feeds.append(array)
+    count = len(instance.inputs)
+    made = {k: v(main) if callable(v) else v for k, v in instance.attributes.items()}
     op = graph.add_op(
         key[1],
-        operands,
-        instance.attributes,
+        operands[:count],
+        made,
+        captures=[v for v in operands[count:] if v is not None],
         outputs=[f"y{n}" for n in range(instance.outputs)],
         domain=key[0],
     )

@@ -42,6 +42,11 @@ REFERENCE: tuple[Row, ...] = (
         lambda i, _: not i.attributes.get("sorted", 1) and "axis" in i.attributes,
         "unsorted values are taken along axis 0, whatever the axis is",
     ),
+    (
+        "Loop",
+        lambda i, _: i.note in ("constant", "ends early", "while"),
+        "scan outputs are concatenated (np.vstack), not stacked",
+    ),
 )
 RUNTIME: tuple[Row, ...] = (
     (
@@ -54,6 +59,11 @@ RUNTIME: tuple[Row, ...] = (
             and 0 not in i.inputs[1].shape
         ),
         "onnxruntime 1.31 copies the first string of each slice alone",
+    ),
+    (
+        "Loop",
+        lambda i, d: d == "string" and i.note == "no state",
+        "its body gathers: onnxruntime 1.31 copies the first string of each slice alone",
     ),
 )
 
