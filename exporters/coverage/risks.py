@@ -6,19 +6,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isomorph.exporters.coverage.collect import Collector
-    from isomorph.ir.graph import Graph
+    from isomorph.ir.graph import Graph, Op
 
 DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
 """Operators whose result shapes depend on the values of their operands, not on shapes alone."""
 
 
+RANDOM = frozenset(
+    {
+        "Bernoulli",
+        "Dropout",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
+"""Operators whose results are drawn, Dropout only while training."""
+
+
+def is_random(op: Op) -> bool:
+    """Whether an op draws random numbers."""
+    return not op.domain and op.type in RANDOM and (op.type != "Dropout" or len(op.inputs) > 2)
+
+
 def risks(graph: Graph, found: Collector) -> None:
     """Note the risks of a graph, subgraphs included."""
     for _, op in graph.walk():
-        known = op.schema
-        if known is None:
+        if op.domain:
             continue
-        if not op.domain and op.type in DATA_DEPENDENT:
+        if op.type in DATA_DEPENDENT:
             found.add(
                 op,
                 "risk",
@@ -27,8 +45,8 @@ def risks(graph: Graph, found: Collector) -> None:
                 "keep it where shapes may vary from run to run, or rewrite it with Where",
                 severity="risk",
             )
-        seeded = op.attributes.get("seed") is not None
-        if not known.deterministic and not (op.type == "Dropout" and op.input(2) is None):
+        if is_random(op):
+            seeded = op.attributes.get("seed") is not None
             found.add(
                 op,
                 "risk",

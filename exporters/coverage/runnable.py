@@ -139,8 +139,7 @@ class Runnable:
             self._unheard(op)
             return
         text = signature(op) or ""
-        at = f" at {text.replace(',-', '').replace(',', ', ')}" if text else ""
-        name = f"{op.type}-{op.version}{at}"
+        name = f"{op.type}-{op.version}{_at(op, text)}"
         origin = getattr(op.metadata, "op", op.type)
         made = f" ({origin} is written with it)" if origin != op.type else ""
         if outcome == "no-kernel":
@@ -184,6 +183,17 @@ class Runnable:
 
     def _who(self) -> str:
         return f"{self.target.runtime} {self.target.release} ({self.target.provider})"
+
+
+def _at(op: Op, text: str) -> str:
+    """` at float32`, or ` at T1=float32, T2=int64` where there are several type variables."""
+    known = op.schema
+    if not text or known is None:
+        return ""
+    bound = [(v, d) for v, d in zip(known.type_vars, text.split(","), strict=False) if d != "-"]
+    if len(bound) == 1:
+        return f" at {bound[0][1]}"
+    return " at " + ", ".join(f"{v}={d}" for v, d in bound) if bound else ""
 
 
 def alternatives(runs: tuple[str, ...], text: str) -> list[str]:

@@ -49,8 +49,8 @@ def _fill(op: Op) -> None:
             value.type = bound[formal.type_var]
         elif fixed:
             value.type = TensorType(fixed[0], None)
-        elif isinstance(target, int) and target in DType:
-            value.type = TensorType(DType(target), None)
+        elif isinstance(target, int):
+            value.type = TensorType(DType.of(target), None)
 
 
 def _bare(kind: Type) -> Type:

@@ -1,0 +1,272 @@
+"""ONNX's own node suite through `isomorph.backend`: a verdict per case and device.
+
+`python -m tests.backend.conformance` runs all of it and prints a table; `--write` records the
+verdicts in expectations.json, which a sample is compared with whenever the tests run. Cases run in
+a worker process that may die: that is a mismatch like any other.
+
+Devices are those of isomorph.backend, and for comparison `ALONE`: onnxruntime without us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import warnings
+from collections import Counter
+from contextlib import suppress
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import IO
+
+    from onnx.backend.test.case.test_case import TestCase
+
+EXPECTATIONS = Path(__file__).with_name("expectations.json")
+DEVICES = ("CPU", "REFERENCE")
+VERDICTS = ("pass", "mismatch", "refused", "not compared")
+PATIENCE = 120.0
+"""Seconds for one case."""
+
+
+class Result(NamedTuple):
+    """A verdict, and why it is not `pass`."""
+
+    verdict: str
+    reason: str = ""
+
+
+# -- one case ---------------------------------------------------------------------------------
+
+
+@cache
+def suite() -> dict[str, TestCase]:
+    """Every node case by name."""
+    from onnx.backend.test.loader import load_node_model_tests
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {case.name: case for case in load_node_model_tests()}
+
+
+def judge(case: TestCase, device: str) -> Result:
+    """Run a case on a device, and compare as the suite's own runner does."""
+    from onnx.backend.test.runner import Runner
+
+    from isomorph.ir.errors import IsomorphError
+
+    try:
+        run = _prepare(case, device)
+    except IsomorphError as error:
+        return Result("refused", f"{type(error).__name__}: {_line(error)}")
+    except Exception as error:  # noqa: BLE001 - what is not typed is a bug, and is to be seen
+        return Result("mismatch", f"preparing raises {type(error).__name__}: {_line(error)}")
+    random = is_random(case)
+    for inputs, wanted in case.data_sets or ():
+        try:
+            found = run([_plain(i) for i in inputs])
+            expected = [_plain(w) for w in wanted]
+            if random:
+                _same_form(expected, found)
+            else:
+                Runner.assert_similar_outputs(expected, found, case.rtol, case.atol)
+        except Exception as error:  # noqa: BLE001 - as above
+            return Result("mismatch", f"{type(error).__name__}: {_line(error)}")
+    if random:
+        return Result("not compared", "its results are random; their form was compared")
+    return Result("pass")
+
+
+def is_random(case: TestCase) -> bool:
+    """Whether a case's results differ from run to run."""
+    from isomorph.exporters.coverage.risks import RANDOM
+
+    return any(
+        node.op_type in RANDOM and (node.op_type != "Dropout" or len(node.input) > 2)
+        for node in case.model.graph.node
+    )
+
+
+def _prepare(case: TestCase, device: str) -> Any:
+    if device != "ALONE":
+        import isomorph.backend
+
+        return isomorph.backend.prepare(case.model, device).run
+    from isomorph.runtime.ort import Session
+
+    names = [i.name for i in case.model.graph.input]
+    session = Session(case.model.SerializeToString(), optimize=True)
+    return lambda inputs: session.run(dict(zip(names, inputs, strict=False)))
+
+
+def _plain(value: Any) -> Any:
+    import onnx
+
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    return value
+
+
+def _same_form(wanted: Sequence[Any], found: Sequence[Any]) -> None:
+    forms = [[(np.shape(v), np.asarray(v).dtype) for v in values] for values in (wanted, found)]
+    if forms[0] != forms[1]:
+        raise AssertionError(f"shapes and dtypes are {forms[1]}, {forms[0]} were expected")
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:400]
+
+
+# -- workers ----------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Judge the cases named on standard input, one JSON answer a line."""
+    warnings.simplefilter("ignore")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    suite()
+    answers.write("ready\n")
+    answers.flush()
+    for line in sys.stdin:
+        name, device = json.loads(line)
+        answers.write(json.dumps(judge(suite()[name], device)) + "\n")
+        answers.flush()
+
+
+class Worker:
+    """A process that judges cases; a new one is started when a case kills it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def judge(self, name: str, device: str) -> Result:
+        process = self._process or self._start()
+        stdin, stdout = cast("tuple[IO[str], IO[str]]", (process.stdin, process.stdout))
+        timer = threading.Timer(PATIENCE, process.kill)
+        timer.start()
+        try:
+            stdin.write(json.dumps([name, device]) + "\n")
+            stdin.flush()
+            line = stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            timer.cancel()
+        if line:
+            return Result(*json.loads(line))
+        code = process.wait()
+        self.close()
+        return Result("mismatch", f"the process died with code {code}")
+
+    def close(self) -> None:
+        if self._process is not None:
+            with suppress(BrokenPipeError):
+                self._process.communicate()
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.backend.conformance", "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
+        if not cast("IO[str]", self._process.stdout).readline():
+            raise RuntimeError("the worker does not start: run this module with --serve")
+        return self._process
+
+
+def judge_all(cases: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, Result]]:
+    """(case, device, result) of each of these cases on these devices."""
+    worker = Worker()
+    try:
+        for name, device in cases:
+            yield name, device, worker.judge(name, device)
+    finally:
+        worker.close()
+
+
+# -- expectations -----------------------------------------------------------------------------
+
+
+def releases() -> dict[str, str]:
+    """What the verdicts depend on besides this repository."""
+    from isomorph.exporters.target import installed
+
+    return {"onnx": metadata.version("onnx"), "onnxruntime": installed("onnxruntime") or "none"}
+
+
+def recorded() -> dict[str, Any]:
+    """The releases and the verdicts recorded: case → device → verdict."""
+    found: dict[str, Any] = json.loads(EXPECTATIONS.read_text(encoding="utf-8"))
+    return found
+
+
+def write(verdicts: dict[str, dict[str, str]]) -> None:
+    """Record verdicts, one case a line."""
+    rows = [f"  {json.dumps(n)}: {json.dumps(v)}" for n, v in sorted(verdicts.items())]
+    head = json.dumps(releases())
+    text = f'{{\n "releases": {head},\n "cases": {{\n' + ",\n".join(rows) + "\n }\n}\n"
+    EXPECTATIONS.write_text(text, encoding="utf-8")
+
+
+# -- command ----------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Run the suite; exit code 1 when a verdict is not the expected one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--device", action="append", choices=[*DEVICES, "ALONE"])
+    parser.add_argument("--match", default="", help="regular expression on case names")
+    parser.add_argument("--write", action="store_true", help="record what was found")
+    parser.add_argument(
+        "--log", type=Path, help="write every case that does not pass, with its reason"
+    )
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve()
+        return 0
+    devices = options.device or DEVICES
+    names = [n for n in suite() if re.search(options.match, n)]
+    known = recorded()["cases"] if EXPECTATIONS.is_file() else {}
+    counts: dict[str, Counter[str]] = {d: Counter() for d in devices}
+    verdicts: dict[str, dict[str, str]] = {n: dict(v) for n, v in known.items() if n in suite()}
+    drift = []
+    log: list[str] = []
+    for name, device, (verdict, reason) in judge_all((n, d) for d in devices for n in names):
+        counts[device][verdict] += 1
+        if verdict != "pass":
+            log.append(f"{device} {verdict} {name}: {reason}")
+        before = known.get(name, {}).get(device)
+        if device in DEVICES:
+            verdicts.setdefault(name, {})[device] = verdict
+            if verdict != before:
+                drift.append(f"{name} on {device}: {verdict}, expected {before}. {reason}")
+    print(f"{'':12}" + "".join(f"{v:>14}" for v in VERDICTS) + f"{'cases':>10}")
+    for device, row in counts.items():
+        print(f"{device:12}" + "".join(f"{row[v]:>14}" for v in VERDICTS) + f"{len(names):>10}")
+    if options.log:
+        options.log.write_text("\n".join(log) + "\n", encoding="utf-8")
+    if options.write:
+        write(verdicts)
+        return 0
+    print(*drift, sep="\n")
+    return 1 if drift else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
