@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.instances import Arg, Instance
-from isomorph.ir.opdef import Key
+
+if TYPE_CHECKING:
+    from isomorph.ir.opdef import Key
 
 STEPS, BATCH, FEATURES, HIDDEN = 5, 3, 4, 2
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -61,8 +63,16 @@ def _common(kind: str, *activations: str) -> tuple[Instance, ...]:
     twice = activations * 2
     return (
         _use(kind),
-        _use(kind, "everything", bias=True, lens=True, h=True, c=kind == "LSTM",
-             peepholes=kind == "LSTM", direction="bidirectional"),
+        _use(
+            kind,
+            "everything",
+            bias=True,
+            lens=True,
+            h=True,
+            c=kind == "LSTM",
+            peepholes=kind == "LSTM",
+            direction="bidirectional",
+        ),
         _use(kind, "constant weights", bias=True, const=True),
         _use(kind, "one output", bias=True, outputs=1),
         _use(kind, "reverse", bias=True, h=True, direction="reverse"),
@@ -70,10 +80,24 @@ def _common(kind: str, *activations: str) -> tuple[Instance, ...]:
         _use(kind, "bidirectional", bias=True, direction="bidirectional"),
         _use(kind, "ragged", lens=True),
         _use(kind, "clipped", bias=True, h=True, clip=0.5),
-        _use(kind, "other activations", bias=True, direction="bidirectional", activations=twice,
-             activation_alpha=(0.25, 0.3) * 2, activation_beta=(0.5,) * 2),
-        _use(kind, "batch first", bias=True, h=True, c=kind == "LSTM", direction="bidirectional",
-             layout=1),
+        _use(
+            kind,
+            "other activations",
+            bias=True,
+            direction="bidirectional",
+            activations=twice,
+            activation_alpha=(0.25, 0.3) * 2,
+            activation_beta=(0.5,) * 2,
+        ),
+        _use(
+            kind,
+            "batch first",
+            bias=True,
+            h=True,
+            c=kind == "LSTM",
+            direction="bidirectional",
+            layout=1,
+        ),
         _use(kind, "batch first, reverse, ragged", lens=True, direction="reverse", layout=1),
         _use(kind, "batch of one, one step", bias=True, batch=1, steps=1),
     )
@@ -91,15 +115,31 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
     ("", "GRU"): (
         *_common("GRU", "HardSigmoid", "Elu"),
         _use("GRU", "linear before reset", bias=True, h=True, linear_before_reset=1),
-        _use("GRU", "linear before reset, bidirectional", bias=True, lens=True,
-             direction="bidirectional", linear_before_reset=1),
-        _use("GRU", "tanh scaled", activations=("Sigmoid", "ScaledTanh"),
-             activation_alpha=(0.75,), activation_beta=(0.5,)),
+        _use(
+            "GRU",
+            "linear before reset, bidirectional",
+            bias=True,
+            lens=True,
+            direction="bidirectional",
+            linear_before_reset=1,
+        ),
+        _use(
+            "GRU",
+            "tanh scaled",
+            activations=("Sigmoid", "ScaledTanh"),
+            activation_alpha=(0.75,),
+            activation_beta=(0.5,),
+        ),
     ),
     ("", "RNN"): (
         *_common("RNN", "Affine"),
         _use("RNN", "relu", bias=True, activations=("Relu",)),
-        _use("RNN", "thresholded", bias=True, activations=("ThresholdedRelu",),
-             activation_alpha=(0.25,)),
+        _use(
+            "RNN",
+            "thresholded",
+            bias=True,
+            activations=("ThresholdedRelu",),
+            activation_alpha=(0.25,),
+        ),
     ),
 }

@@ -39,10 +39,14 @@ def read_equation(
         raise error(f"the equation {text!r} has {len(terms)} terms for {len(ranks)} operands")
     if any(rank is None for rank in ranks):
         return None
-    read = tuple(_labels(term, rank or 0, text, error) for term, rank in zip(terms, ranks, strict=True))
+    read = tuple(
+        _labels(term, rank or 0, text, error) for term, rank in zip(terms, ranks, strict=True)
+    )
     every = [label for term in read for label in term]
     dots = sorted({d for d in every if d.startswith(".")}, key=lambda d: -int(d[1:]))
-    spans = {sum(s.startswith(".") for s in t) for t, w in zip(read, terms, strict=True) if "." in w}
+    spans = {
+        sum(s.startswith(".") for s in t) for t, w in zip(read, terms, strict=True) if "." in w
+    }
     if len(spans) > 1:
         raise error(f"the ellipses of the equation {text!r} stand for different numbers of axes")
     if not arrow:
@@ -57,13 +61,13 @@ def read_equation(
         result.extend(after)
     for label in result:
         if label not in every or result.count(label) > 1:
-            raise error(f"the equation {text!r} repeats {label!r} in its result, or lacks it before")
+            raise error(
+                f"the equation {text!r} repeats {label!r} in its result, or lacks it before"
+            )
     return Equation(read, tuple(result))
 
 
-def _labels(
-    term: str, rank: int, text: str, error: Callable[[str], Exception]
-) -> tuple[str, ...]:
+def _labels(term: str, rank: int, text: str, error: Callable[[str], Exception]) -> tuple[str, ...]:
     before, ellipsis, after = term.partition("...")
     spare = rank - len(before) - len(after)
     letters = before + after

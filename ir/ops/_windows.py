@@ -126,7 +126,7 @@ def per_axis(
     attr: Attributes, name: str, default: int, length: int, error: Raise
 ) -> tuple[int, ...]:
     """A list attribute of known length; an absent or empty one is all `default`."""
-    given = tuple(attr(name, ()) or ())
+    given: tuple[int, ...] = tuple(attr(name, ()) or ())
     if not given:
         return (default,) * length
     if len(given) != length:
@@ -134,6 +134,14 @@ def per_axis(
     if default and any(v < 1 for v in given):
         raise error(f"{name} is {list(given)}, numbers above 0 were expected")
     return given
+
+
+def numbers(*dims: Dim) -> list[int]:
+    """Dims that are known to be numbers; ValueError names one that is not."""
+    found = [dim for dim in dims if isinstance(dim, int)]
+    if len(found) != len(dims):
+        raise ValueError(f"a number was expected in place of {dims}")
+    return found
 
 
 def _ceil_div(value: int | Expr, divisor: int) -> int | Expr:

@@ -51,7 +51,9 @@ def _operands(context: Context) -> tuple[TensorType, Shape | None, Shape | None,
 
 def _check_channels(context: Context, given: Dim, expected: Dim, outputs: Dim, group: int) -> None:
     if isinstance(given, int) and isinstance(expected, int) and given != expected:
-        raise context.error(f"{given} input channels; the weights in {group} groups need {expected}")
+        raise context.error(
+            f"{given} input channels; the weights in {group} groups need {expected}"
+        )
     if isinstance(outputs, int) and outputs % group:
         raise context.error(f"{outputs} output channels are not divisible by {group} groups")
 
@@ -77,8 +79,12 @@ def _conv(context: Context) -> tuple[Type | None, ...]:
 
 @dataclass(frozen=True)
 class Transposed:
-    """Where a transposed convolution's windows land: `size` of the result, and what is cut off
-    (or, when negative, added as zeros) before the first element that a window writes."""
+    """Where a transposed convolution's windows land along one axis.
+
+    Attributes:
+        size: of the result.
+        begin: elements cut off (zeros added, when negative) before the first that a window writes.
+    """
 
     size: Dim
     begin: int | None

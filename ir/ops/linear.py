@@ -28,7 +28,7 @@ def _matmul(context: Context) -> tuple[Type | None, ...]:
         return (TensorType(tensor.dtype),)
     if not left or not right:
         raise context.error("a scalar operand; rank 1 or more was expected")
-    inner = right[-2] if len(right) > 1 else right[0]
+    inner = right[-2:][0]
     _same(context, left[-1], inner, "the summed dims")
     batch = broadcast(context, left[:-2], right[:-2]) or ()
     rows = left[-2:-1]

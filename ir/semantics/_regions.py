@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 
 def max_roi_pool(call: Call, x: Array, rois: Array) -> Array:
-    """Fast R-CNN's: corners are rounded (halves away from zero) and belong to the region; bins
-    cover it without gaps; an empty bin is 0."""
+    """Fast R-CNN's pooling.
+
+    Corners are rounded, halves away from zero, and belong to the region; bins cover it without
+    gaps; an empty bin is 0.
+    """
     pooled, scale = [int(n) for n in call.attr("pooled_shape")], call.attr("spatial_scale", 1.0)
     sizes = x.shape[2:]
     result = np.zeros((len(rois), x.shape[1], *pooled), x.dtype)
@@ -45,8 +48,11 @@ def max_roi_pool(call: Call, x: Array, rois: Array) -> Array:
 
 
 def roi_align(call: Call, x: Array, rois: Array, batch: Array) -> Array:
-    """Mask R-CNN's, sampled bilinearly. With mode `max`, the largest of the weighted corners of
-    every sample counts, as the standard's node tests and run times have it."""
+    """Mask R-CNN's alignment, sampled bilinearly.
+
+    With mode `max`, the largest of the weighted corners of every sample counts, as the standard's
+    node tests and run times have it.
+    """
     height, width = call.attr("output_height", 1), call.attr("output_width", 1)
     scale, ratio = call.attr("spatial_scale", 1.0), call.attr("sampling_ratio", 0)
     mode = call.attr("coordinate_transformation_mode", "output_half_pixel")
@@ -82,7 +88,9 @@ def _samples(start: Any, span: Any, bins: int, ratio: int, size: int) -> tuple[A
     """Along one axis: the two neighbours of each sample of each bin, and their weights."""
     count = ratio if ratio > 0 else max(0, ceil(span / bins))
     step = span / bins
-    places = start + np.arange(bins)[:, None] * step + (np.arange(count) + 0.5) * step / max(1, count)
+    places = (
+        start + np.arange(bins)[:, None] * step + (np.arange(count) + 0.5) * step / max(1, count)
+    )
     outside = (places < -1) | (places > size)
     places = np.clip(places, 0, size - 1)
     low = np.minimum(places.astype(np.int64), max(0, size - 1))
@@ -91,5 +99,3 @@ def _samples(start: Any, span: Any, bins: int, ratio: int, size: int) -> tuple[A
     weights = np.stack([1 - part, part], -1)
     weights[outside] = 0
     return np.stack([low, high], -1), weights.astype(np.asarray(start).dtype)
-
-

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.opdef import Key
-from isomorph.ir.ops._windows import windows
+from isomorph.ir.ops._windows import numbers, windows
 from isomorph.ir.ops.convolution import transposed
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics._accumulate import accumulate
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from isomorph.ir.opdef import Key
     from isomorph.ir.ops._windows import Windows
     from isomorph.ir.semantics import Call
 
@@ -48,7 +48,7 @@ def padded(array: Array, padding: Sequence[tuple[int, int]], value: float = 0) -
 
 def slide(array: Array, view: Windows, counts: Sequence[int]) -> Array:
     """A view (N, C, windows…, taps…) of an input that is padded far enough."""
-    taps = [int(k or 0) for k in view.kernel]
+    taps = numbers(*view.kernel)
     spatial = array.strides[2:]
     strides = (
         *array.strides[:2],
@@ -65,7 +65,7 @@ def _conv(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
         raise problem(call, f"input {x.shape} and weights {w.shape} do not fit {group} groups")
     view = read_windows(call, kernel)
     padding = view.padding(x.shape[2:])
-    counts = [int(n or 0) for n in view.counts(x.shape[2:])]
+    counts = numbers(*view.counts(x.shape[2:]))
     columns = slide(padded(accumulate(x), padding), view, counts)
     found = _contract(columns, accumulate(w), group, len(kernel))
     return _finish(found, b, x.dtype)
@@ -121,10 +121,10 @@ def _conv_transpose(call: Call, x: Array, w: Array, b: Array | None = None) -> A
         found = np.matmul(weights[(..., *tap)], images).reshape(batch, group, outputs, *spatial)
         sums[(..., *_places(view, tap, spatial))] += found
     sums = sums.reshape(batch, group * outputs, *full)
-    result = np.zeros((batch, group * outputs, *(int(p.size or 0) for p in places)), sums.dtype)
+    result = np.zeros((batch, group * outputs, *numbers(*(p.size for p in places))), sums.dtype)
     into, out_of = [slice(None)] * 2, [slice(None)] * 2
     for axis in range(rank):
-        begin, size = int(places[axis].begin or 0), result.shape[2 + axis]
+        begin, size = places[axis].begin or 0, result.shape[2 + axis]
         low, high = max(0, begin), min(full[axis], begin + size)
         out_of.append(slice(low, max(low, high)))
         into.append(slice(low - begin, max(low, high) - begin))
@@ -144,7 +144,7 @@ def _places(view: Windows, tap: Sequence[int], counts: Sequence[int]) -> list[sl
 def _col2im(call: Call, columns: Array, image: Array, block: Array) -> Array:
     kernel, spatial = [int(k) for k in block], [int(s) for s in image]
     view = read_windows(call, kernel)
-    counts = [int(n or 0) for n in view.counts(spatial)]
+    counts = numbers(*view.counts(spatial))
     batch, rows, length = columns.shape
     if rows % prod(kernel) or length != prod(counts):
         wanted = f"(N, C * {prod(kernel)}, {prod(counts)})"
@@ -171,7 +171,7 @@ def _deform_conv(
     offsets, taps = call.attr("offset_group", 1), prod(w.shape[2:])
     batch, channels, spatial = x.shape[0], x.shape[1], x.shape[2:]
     view = read_windows(call, kernel)
-    counts = [int(n or 0) for n in view.counts(spatial)]
+    counts = numbers(*view.counts(spatial))
     wanted = (batch, offsets * taps * rank, *counts)
     if channels != w.shape[1] * group or w.shape[0] % group or channels % offsets:
         raise problem(call, f"input {x.shape} and weights {w.shape} do not fit {group} groups")

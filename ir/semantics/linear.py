@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.opdef import Key
 from isomorph.ir.ops._einsum import read_equation
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics._accumulate import accumulate, in_accumulator
@@ -15,6 +14,7 @@ from isomorph.ir.semantics._accumulate import accumulate, in_accumulator
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from isomorph.ir.opdef import Key
     from isomorph.ir.semantics import Call
 
     Array = npt.NDArray[Any]
@@ -57,7 +57,9 @@ def _einsum(call: Call, *operands: Array) -> Array:
     equation = read_equation(call.attr("equation"), [o.ndim for o in operands], error)
     if equation is None:
         raise error("an operand has no rank")
-    number = {label: n for n, label in enumerate(dict.fromkeys(s for t in equation.terms for s in t))}
+    number = {
+        label: n for n, label in enumerate(dict.fromkeys(s for t in equation.terms for s in t))
+    }
     arguments: list[Any] = []
     for operand, term in zip(operands, equation.terms, strict=True):
         arguments += [accumulate(operand), [number[label] for label in term]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.opdef import Key
+from isomorph.ir.ops._windows import numbers
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics._accumulate import accumulate
 from isomorph.ir.semantics._regions import max_roi_pool, roi_align
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from isomorph.ir.opdef import Key
     from isomorph.ir.ops._windows import Windows
     from isomorph.ir.semantics import Call
 
@@ -38,7 +39,7 @@ class Taps:
         self.kernel = kernel
         self.spatial = x.shape[2:]
         self.padding = self.view.padding(self.spatial)
-        self.counts = [int(n or 0) for n in self.view.counts(self.spatial)]
+        self.counts = numbers(*self.view.counts(self.spatial))
 
     @property
     def needed(self) -> list[tuple[int, int]]:
@@ -79,8 +80,11 @@ class Taps:
         return reduce(np.logical_and.outer, rows)
 
     def sizes(self, *, with_padding: bool) -> Array:
-        """Over how many elements each window averages: its taps within the input, or within the
-        input and the padding that was asked for (never what overhangs that)."""
+        """Over how many elements each window averages.
+
+        Its taps within the input, or within the input and the padding that was asked for: never
+        what overhangs that.
+        """
         totals: list[Array] = []
         for axis, taps in enumerate(self.kernel):
             low, high = 0, self.spatial[axis]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.opdef import Key
 from isomorph.ir.ops.recurrent import DIRECTIONS
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics._accumulate import accumulate
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from isomorph.ir.opdef import Key
     from isomorph.ir.semantics import Call
     from isomorph.ir.semantics._activations import Function
 

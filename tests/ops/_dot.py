@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import Instance, build
 from isomorph.ir.interpret import interpret, widen
 from isomorph.ir.types import DType
-
 from tests.ops import harness
 
 if TYPE_CHECKING:

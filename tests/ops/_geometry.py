@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.dims import Expr, substitute
 from isomorph.ir.errors import TypeInferenceError
@@ -14,7 +15,6 @@ from isomorph.ir.infer import infer
 from isomorph.ir.instances import Instance, build
 from isomorph.ir.interpret import interpret
 from isomorph.ir.types import DType, TensorType
-
 from tests.ops import harness
 from tests.ops.harness import by_reference, by_runtime
 

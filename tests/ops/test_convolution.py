@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError
@@ -14,7 +15,6 @@ from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import DType, TensorType
-
 from tests.ops import harness
 from tests.ops._dot import check_dot_bound
 from tests.ops._geometry import check_shapes, check_values, one_op
@@ -59,7 +59,7 @@ def test_rounding_stays_below_the_dot_bound(op, instance, dtype):
     check_dot_bound(("", op), instance, dtype)
 
 
-def rand(*shape):
+def rand(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).uniform(-1, 1, shape).astype(np.float32)
 
 

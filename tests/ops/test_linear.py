@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError
@@ -10,7 +11,6 @@ from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import DType, TensorType
-
 from tests.ops import harness
 from tests.ops._dot import check_dot_bound
 from tests.ops._geometry import one_op
@@ -77,7 +77,8 @@ OLD = (
     (6, "Gemm", (SQUARE.T.copy(), SQUARE.T.copy(), np.ones(1, np.float32)),
      {"broadcast": 1, "transA": 1}),
     (7, "Gemm", (SQUARE, SQUARE, np.ones(3, np.float32)), {"transB": 1}),
-    (9, "Gemm", (SQUARE.astype(np.int64), SQUARE.T.astype(np.int64), np.ones((3, 1), np.int64)), {}),
+    (9, "Gemm", (SQUARE.astype(np.int64), SQUARE.T.astype(np.int64), np.ones((3, 1), np.int64)),
+     {}),
 )  # fmt: skip
 
 
@@ -147,7 +148,7 @@ def test_rules_name_what_does_not_fit(graph, message):
     [
         ("bqhd,bkhd->bhqk", ((B, N, 3, 8), (B, M, 3, 8)), {"Transpose", "MatMul"}),
         ("bij,bjk->bik", ((B, N, 4), (B, 4, M)), {"MatMul"}),
-        ("aij,ijb->ab", ((N, 3, 4), (3, 4, M)), {"Unsqueeze", "Transpose", "Mul", "ReduceSum"}),
+        ("aij,ijb->ab", ((N, 3, 4), (3, 4, M)), {"Unsqueeze", "Mul", "ReduceSum"}),
         ("aij,ijb->ab", ((2, 3, 4), (3, 4, 5)), {"Reshape", "MatMul"}),
         ("i,j->ij", ((N,), (M,)), {"Unsqueeze", "Mul"}),
         ("ij->i", ((N, M),), {"ReduceSum"}),
@@ -179,9 +180,7 @@ def test_capital_letters_come_first_in_an_implicit_result():
     graph, feeds = build(
         ("", "Einsum"), Instance((A((2, 3)), A((4,))), {"equation": "aB,C"}), DType.FLOAT32
     )
-    np.testing.assert_array_equal(
-        interpret(graph, feeds)[0], np.einsum("aB,C->BCa", *feeds)
-    )
+    np.testing.assert_array_equal(interpret(graph, feeds)[0], np.einsum("aB,C->BCa", *feeds))
 
 
 def test_integers_wrap():

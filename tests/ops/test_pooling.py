@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError
@@ -12,7 +13,6 @@ from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import DType, TensorType
-
 from tests.ops import harness
 from tests.ops._geometry import check_shapes, check_values, one_op
 
@@ -67,7 +67,7 @@ class TestEveryInstance:
         harness.sweep(harness.check_versions, key, ("float32", "float16", "bfloat16", "int8"))
 
 
-def ramp(*shape):
+def ramp(*shape: int) -> np.ndarray:
     return (np.arange(np.prod(shape)) * 7 % 11 - 4).astype(np.float32).reshape(shape)
 
 

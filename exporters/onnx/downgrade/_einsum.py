@@ -66,7 +66,9 @@ class Decomposition:
                 found.setdefault(label, []).append(dim)
         for label, dims in found.items():
             others = [d for d in dims if d != 1] or [1]
-            self.dims[label] = others[0] if all(d is others[0] or d == others[0] for d in others) else None
+            self.dims[label] = (
+                others[0] if all(d is others[0] or d == others[0] for d in others) else None
+            )
             if self.dims[label] is not None and len(others) == len(dims):
                 self.equal.add(label)
 
@@ -155,9 +157,7 @@ class Decomposition:
         shape = self.build.ints(*[0] * len(batch), *self._sizes([*left, *right]))
         return Term(self.build("Reshape", product, shape), labels)
 
-    def _matrix(
-        self, term: Term, batch: list[str], rows: list[str], columns: list[str]
-    ) -> Value:
+    def _matrix(self, term: Term, batch: list[str], rows: list[str], columns: list[str]) -> Value:
         """The term as [batch…, rows, columns], groups of axes merged by a Reshape."""
         found = self._arrange(term, (*batch, *rows, *columns))
         if len(rows) == 1 and len(columns) == 1:

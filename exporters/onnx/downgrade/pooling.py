@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.ir.build import Build, restate
-from isomorph.ir.opdef import Key
-from isomorph.ir.ops._windows import Windows, windows
+from isomorph.ir.ops._windows import Windows, numbers, windows
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.versions import SAME, InexpressibleError, Steps
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Attribute, Op, Value
+    from isomorph.ir.opdef import Key
     from isomorph.ir.patch import Patch
 
 
@@ -68,8 +68,8 @@ def _pads(op: Op, view: Windows, kind: TensorType) -> list[tuple[int, int]]:
         return padding
     result: list[tuple[int, int]] = []
     for axis, (size, (begin, _)) in enumerate(zip(sizes, padding, strict=True)):
-        count, extent = view.count(axis, size), view.extent(axis)
-        last = (int(count or 0) - 1) * view.strides[axis] + int(extent or 0)
+        count, extent = numbers(view.count(axis, size), view.extent(axis))
+        last = (count - 1) * view.strides[axis] + extent
         result.append((begin, max(0, last - size - begin)))
     return result
 
@@ -90,8 +90,7 @@ def _sum_of_windows(
     channels = kind.shape[1] if kind.shape is not None else None
     if not isinstance(channels, int):
         raise _inexpressible(build.old, f"dilations need a known number of channels, not {kind}")
-    taps = tuple(int(k or 0) for k in view.kernel)
-    ones = build.const(np.ones((channels, 1, *taps)), dtype)
+    ones = build.const(np.ones((channels, 1, *numbers(*view.kernel))), dtype)
     attributes = {**_attributes(view, pads), "dilations": view.dilations, "group": channels}
     return build("Conv", value, ones, **attributes)
 
@@ -120,7 +119,7 @@ def _average_pool_19(op: Op, patch: Patch) -> None:
 
 def _window_sizes(op: Op, view: Windows, kind: TensorType) -> np.ndarray:
     """How many elements each window averages over: a number, or one for each window."""
-    taps, sizes = [int(k or 0) for k in view.kernel], _spatial(kind)
+    taps, sizes = numbers(*view.kernel), _spatial(kind)
     with_padding = bool(op.attr("count_include_pad", 0))
     if sizes is None:
         if not with_padding and any((*view.begin, *view.end)):
@@ -129,8 +128,9 @@ def _window_sizes(op: Op, view: Windows, kind: TensorType) -> np.ndarray:
             )
         return np.array(prod(taps))
     counted: list[np.ndarray] = []
+    counts = numbers(*view.counts(sizes))
     for axis, (size, (begin, end)) in enumerate(zip(sizes, view.padding(sizes), strict=True)):
-        starts = np.arange(int(view.count(axis, size) or 0)) * view.strides[axis] - begin
+        starts = np.arange(counts[axis]) * view.strides[axis] - begin
         places = starts[:, None] + np.arange(taps[axis]) * view.dilations[axis]
         low, high = (-begin, size + end) if with_padding else (0, size)
         counted.append(((places >= low) & (places < high)).sum(1))
@@ -176,15 +176,18 @@ def _max_pool_12(op: Op, patch: Patch) -> None:
 
 
 def _settled(op: Op, patch: Patch) -> None:
-    """Version 22 drops windows that would start in the padding at the end, and says so; run times
-    always did, but older texts, and type inference by them, count those windows."""
+    """Say without ceil_mode which windows there are, where older texts would count more.
+
+    Version 22 drops those that would start in the padding at the end. Run times always did, but
+    type inference by the older texts counts them.
+    """
     changes: dict[str, Attribute] = {}
     kind = op.inputs[0].type if op.inputs[0] is not None else None
     sizes = _spatial(kind) if isinstance(kind, TensorType) else None
     view = _windows(op)
     if view.ceil and not view.same and sizes is not None:
-        counts = [int(n or 0) for n in view.counts(sizes)]
-        floor = [int(n or 0) for n in replace(view, ceil=False).counts(sizes)]
+        counts = numbers(*view.counts(sizes))
+        floor = numbers(*replace(view, ceil=False).counts(sizes))
         dropped = any(n < _undropped(view, axis, sizes[axis]) for axis, n in enumerate(counts))
         if dropped and counts == floor:
             changes = {"ceil_mode": 0}
@@ -198,7 +201,8 @@ OLDER = {"MaxPool": 12, "AveragePool": 19, "LpPool": 18}
 
 
 def _undropped(view: Windows, axis: int, size: int) -> int:
-    span = size + view.begin[axis] + view.end[axis] - int(view.extent(axis) or 0)
+    (extent,) = numbers(view.extent(axis))
+    span = size + view.begin[axis] + view.end[axis] - extent
     return -(-span // view.strides[axis]) + 1
 
 

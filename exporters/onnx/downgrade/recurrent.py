@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.build import Build, restate
-from isomorph.ir.opdef import Key
 from isomorph.ir.versions import SAME, Steps
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Op, Value
+    from isomorph.ir.opdef import Key
     from isomorph.ir.patch import Patch
 
 BATCH_FIRST = (0, 5, 6)

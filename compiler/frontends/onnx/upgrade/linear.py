@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.build import restate
-from isomorph.ir.opdef import Key
 from isomorph.ir.versions import SAME, Steps
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Op
+    from isomorph.ir.opdef import Key
     from isomorph.ir.patch import Patch
 
 
