@@ -183,6 +183,16 @@ def test_capital_letters_come_first_in_an_implicit_result():
     np.testing.assert_array_equal(interpret(graph, feeds)[0], np.einsum("aB,C->BCa", *feeds))
 
 
+def test_det_runs_in_onnxruntime_below_opset_22():
+    for instance in harness.INSTANCES.get(("", "Det")):
+        graph, feeds = build(("", "Det"), instance, DType.FLOAT32)
+        infer(graph)
+        wanted = interpret(graph, feeds)
+        assert downgrade(graph, 21) == []
+        found = harness.by_runtime(harness.encode(graph, 21), feeds)
+        harness.agree(("", "Det"), feeds, found, wanted, 2.0**-24)
+
+
 def test_integers_wrap():
     graph, _ = build(("", "MatMul"), Instance((A((1, 2)), A((2, 1)))), DType.INT32)
     big = np.full((1, 2), 2**30, np.int32)

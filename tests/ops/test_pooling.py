@@ -272,3 +272,15 @@ def test_windows_that_are_dropped_are_stated_as_such_before_opset_22():
         assert ops_at(graph, 20) == [op]
         assert graph.ops()[0].attr("ceil_mode") == 0
         assert interpret(graph, [ramp(1, 1, 9, 4)])[0].shape == (1, 1, 2, 2)
+
+
+@pytest.mark.parametrize("op", ["GlobalLpPool", "MaxRoiPool", "RoiAlign"])
+def test_what_onnxruntime_runs_below_opset_22_only(op):
+    key = ("", op)
+    for instance in harness.INSTANCES.get(key):
+        graph, feeds = build(key, instance, DType.FLOAT32)
+        infer(graph)
+        wanted = interpret(graph, feeds)
+        assert downgrade(graph, 21) == []
+        found = harness.by_runtime(harness.encode(graph, 21), feeds)
+        harness.agree(key, feeds, found, wanted, 2.0**-24)
