@@ -187,9 +187,11 @@ def _col2im(context: Context) -> tuple[Type | None, ...]:
     return (TensorType(tensor.dtype, (shape[0], channels, *spatial)),)
 
 
+# DeformConv is linear in all but its offsets, which say where it reads: what they and the weights
+# do to the result is judged by its own conditioning.
 OPS: dict[Key, OpDef] = {
     ("", "Conv"): OpDef(_conv, Tolerance.DOT),
     ("", "ConvTranspose"): OpDef(_conv_transpose, Tolerance.DOT),
-    ("", "DeformConv"): OpDef(_deform_conv, Tolerance.DOT),
+    ("", "DeformConv"): OpDef(_deform_conv, Tolerance.RECURRENT),
     ("", "Col2Im"): OpDef(_col2im, Tolerance.SUM),
 }

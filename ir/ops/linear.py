@@ -97,6 +97,7 @@ def _det(context: Context) -> tuple[Type | None, ...]:
     return (TensorType(tensor.dtype, tensor.shape[:-2]),)
 
 
+# Det is no sum of given products: an elimination, judged by its own conditioning.
 OPS: dict[Key, OpDef] = {
     ("", "MatMul"): OpDef(_matmul, Tolerance.DOT),
     ("", "Gemm"): OpDef(_gemm, Tolerance.DOT),

@@ -95,6 +95,7 @@ def _roi_align(context: Context) -> tuple[Type | None, ...]:
     return _regions(context, (context.attr("output_height", 1), context.attr("output_width", 1)))
 
 
+# RoiAlign reads where its regions say: how far they move the result is its own conditioning.
 OPS: dict[Key, OpDef] = {
     ("", "MaxPool"): OpDef(_max_pool, Tolerance.EXACT),
     ("", "AveragePool"): OpDef(_pool, Tolerance.SUM),
@@ -104,5 +105,5 @@ OPS: dict[Key, OpDef] = {
     ("", "GlobalLpPool"): OpDef(_global, Tolerance.SUM),
     ("", "MaxUnpool"): OpDef(_max_unpool, Tolerance.EXACT),
     ("", "MaxRoiPool"): OpDef(_max_roi_pool, Tolerance.DISCONTINUOUS),
-    ("", "RoiAlign"): OpDef(_roi_align, Tolerance.DOT),
+    ("", "RoiAlign"): OpDef(_roi_align, Tolerance.RECURRENT),
 }
