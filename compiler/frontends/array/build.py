@@ -8,7 +8,7 @@ import numpy as np
 
 from isomorph.frontends.array.dims import DimCondition, TracedDim
 from isomorph.frontends.array.errors import TraceError
-from isomorph.frontends.array.promote import default_type, is_weak, result_type
+from isomorph.frontends.array.promote import is_weak, result_type
 from isomorph.frontends.array.scope import SMALL, current
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr, maximum
@@ -45,6 +45,12 @@ def lift(value: Any, dtype: np.dtype[Any] | None = None, name: str = "") -> Trac
         case _:
             return _constant(value, dtype, name)
     return made if dtype is None else cast(made, dtype)
+
+
+def strong(value: Any) -> Traced:
+    """The same as `numpy.asarray`: a Python number gets a dtype of its own."""
+    found = lift(value)
+    return cast(found, found.dtype)
 
 
 def cast(x: Traced, dtype: np.dtype[Any]) -> Traced:
@@ -182,8 +188,9 @@ def stacked(values: Sequence[Any]) -> Traced:
     """`numpy.asarray` of nested lists with traced arrays or dims in them."""
     if values and all(isinstance(v, TracedDim) or type(v) is int for v in values):
         return ints(values)
-    dtype = default_type(list(values))
-    parts = [lift(v, dtype) for v in values]
+    arrays = [strong(v) for v in values]
+    dtype = result_type(*arrays)
+    parts = [cast(a, dtype) for a in arrays]
     shapes = {p.dims for p in parts}
     if len(shapes) != 1:
         shown = ", ".join(str(p.type) for p in parts)

@@ -34,7 +34,9 @@ def kind(value: object) -> Any:
         case complex():
             return complex
         case list() | tuple():
-            return result_type(*value) if _any_traced(value) else np.asarray(value).dtype
+            if _any_traced(value):
+                return result_type(*(default_type(v) for v in value))
+            return np.asarray(value).dtype
         case _:
             dtype = getattr(value, "dtype", None)
             if isinstance(dtype, np.dtype):

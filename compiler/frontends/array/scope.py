@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import zlib
 from contextlib import contextmanager
@@ -353,7 +354,7 @@ def _refine(value: Value, shape: Sequence[int | Expr | None]) -> None:
 
 
 def _pins(difference: Expr) -> bool:
-    return len(difference.symbols()) == 1 and "//" not in str(difference)
+    return len(difference.symbols()) == 1 and not re.search(r"//|max", str(difference))
 
 
 def _checksum(array: np.ndarray) -> int:

@@ -281,9 +281,6 @@ class Traced:
     def __invert__(self) -> Any:
         return self._operator("invert", self)
 
-    def __round__(self, digits: int | None = None) -> Any:
-        return self._function("round", digits or 0)
-
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 

@@ -109,6 +109,7 @@ def is_real(x: Any) -> bool:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": round_,
+    "around": round_,
     "isclose": isclose,
     "allclose": allclose,
     "array_equal": array_equal,

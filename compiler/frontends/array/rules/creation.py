@@ -130,7 +130,8 @@ def linspace(
 ) -> Traced:
     if retstep or axis != 0:
         raise TraceError("linspace with retstep or axis is not captured", "the plain call")
-    dt = np.result_type(_FLOAT64, result_type(start, stop))
+    dt = result_type(start, stop)
+    dt = dt if DType.of(dt).is_float else _FLOAT64
     count = as_dim(num)
     if count is None:
         raise TraceError(f"linspace of {num!r} points: a number or a dim is needed")

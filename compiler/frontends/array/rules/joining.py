@@ -15,6 +15,7 @@ from isomorph.frontends.array.build import (
     ints,
     lift,
     product,
+    strong,
 )
 from isomorph.frontends.array.dims import as_dim, wrap
 from isomorph.frontends.array.errors import TraceError
@@ -77,7 +78,7 @@ def stack(
     given = list(arrays)
     if not given:
         raise TraceError("there is nothing to stack")
-    wanted = np.dtype(dtype) if dtype is not None else result_type(*given)
+    wanted = np.dtype(dtype) if dtype is not None else result_type(*map(strong, given))
     return concatenate([expand_dims(lift(a, wanted), axis) for a in given],
                        axis_of(axis, lift(given[0]).ndim + 1))  # fmt: skip
 

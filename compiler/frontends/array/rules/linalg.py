@@ -15,6 +15,7 @@ from isomorph.frontends.array.build import (
     emit,
     lift,
     product,
+    strong,
     truth,
 )
 from isomorph.frontends.array.errors import TraceError
@@ -57,7 +58,7 @@ def _matmul_shape(a: Traced, b: Traced) -> tuple[Size, ...]:
 
 
 def dot(a: Any, b: Any, out: None = None) -> Traced:
-    x, y = lift(a), lift(b)
+    x, y = strong(a), strong(b)
     if not x.ndim or not y.ndim:
         dtype = result_type(x, y)
         return elementwise("And" if dtype == _BOOL else "Mul", cast(x, dtype), cast(y, dtype))
@@ -311,7 +312,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
 def polyval(p: Any, x: Any) -> Traced:
     """Horner's scheme."""
     values = lift(x)
-    coefficients = p if isinstance(p, (list, tuple, np.ndarray)) else list(lift(p))
+    coefficients = list(p if isinstance(p, np.ndarray) else strong(p))
     found: Any = values * 0
     for coefficient in coefficients:
         found = found * values + coefficient

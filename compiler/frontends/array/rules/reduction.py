@@ -333,6 +333,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "prod": prod,
     "max": max_,
     "min": min_,
+    "amax": max_,
+    "amin": min_,
     "all": all_,
     "any": any_,
     "mean": mean,

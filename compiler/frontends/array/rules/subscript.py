@@ -225,21 +225,22 @@ def _slice_size(start: Size | None, end: Size | None, step: int, dim: Size) -> S
         if start is not None or end is not None:
             return None
         return floor_div(dim - step - 1, -step)
-    low = _clamped(0 if start is None else start, dim)
-    high = dim if end is None else _clamped(end, dim)
+    low = _from_front(0 if start is None else start, dim)
+    high = dim if end is None else _from_front(end, dim)
     if low is None or high is None:
         return None
+    low = clamp(low, 0)
+    if end is not None and not current().trace.facts.decide(high, "<=", dim):
+        high = minimum(high, dim)
     return floor_div(clamp(high - low, 0) + step - 1, step)
 
 
-def _clamped(bound: Size, dim: Size) -> Size | None:
-    """Where a bound falls within 0..dim; `None` when its sign is open."""
+def _from_front(bound: Size, dim: Size) -> Size | None:
+    """A bound counted from the front; `None` when its sign is open."""
     facts = current().trace.facts
     if facts.decide(bound, "<", 0):
-        return clamp(dim + bound, 0)
-    if not facts.decide(bound, ">=", 0):
-        return None
-    return bound if facts.decide(bound, "<=", dim) else minimum(bound, dim)
+        return dim + bound
+    return bound if facts.decide(bound, ">=", 0) else None
 
 
 def _gather(x: Traced, indices: dict[int, Traced]) -> Traced:
