@@ -189,3 +189,20 @@ def test_a_layer_of_a_real_network_takes_well_under_a_second():
     start = time.process_time()
     interpret(graph, feeds, wide=True)
     assert time.process_time() - start < 1
+
+
+EMPTY = (
+    ("Conv", Instance((A((1, 0, 5, 5)), A((3, 0, 2, 2))))),
+    ("Conv", Instance((A((1, 2, 5, 5)), A((0, 2, 2, 2))))),
+    ("Conv", Instance((A((1, 2, 0, 5)), A((3, 2, 1, 2))))),
+    ("Conv", Instance((A((1, 2, 0, 5)), A((3, 2, 2, 2))), {"pads": (1, 0, 1, 0)})),
+    ("ConvTranspose", Instance((A((1, 2, 0, 5)), A((2, 3, 2, 2))))),
+    ("ConvTranspose", Instance((A((1, 0, 4, 5)), A((0, 3, 2, 2))))),
+    ("DeformConv", Instance((A((0, 1, 3, 3)), A((1, 1, 2, 2)), A((0, 8, 2, 2))))),
+    ("Col2Im", Instance((A((0, 4, 6)), A.ints(3, 4), A.ints(2, 2)))),
+)
+
+
+@pytest.mark.parametrize(("op", "instance"), EMPTY)
+def test_empty_tensors(op, instance):
+    assert check_shapes(("", op), instance) is not None

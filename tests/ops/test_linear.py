@@ -13,7 +13,7 @@ from isomorph.ir.opdef import OPS
 from isomorph.ir.types import DType, TensorType
 from tests.ops import harness
 from tests.ops._dot import check_dot_bound
-from tests.ops._geometry import one_op
+from tests.ops._geometry import check_shapes, one_op
 
 KEYS = [key for key in OPS.rows() if OPS.family(key) == "linear"]
 
@@ -197,3 +197,18 @@ def test_integers_wrap():
     graph, _ = build(("", "MatMul"), Instance((A((1, 2)), A((2, 1)))), DType.INT32)
     big = np.full((1, 2), 2**30, np.int32)
     assert interpret(graph, [big, np.full((2, 1), 2, np.int32)])[0].item() == 0
+
+
+EMPTY = (
+    ("MatMul", Instance((A((0, 3, 0)), A((0, 0))))),
+    ("Gemm", Instance((A((0, 0)), A((0, 3)), A((3,))))),
+    ("Einsum", Instance((A((0, 2)), A((2, 0))), {"equation": "ij,jk->ik"})),
+    ("Einsum", Instance((A((3, 0)),), {"equation": "ij->i"})),
+    ("Det", Instance((A((0, 2, 2)),))),
+    ("Det", Instance((A((2, 0, 0)),))),
+)
+
+
+@pytest.mark.parametrize(("op", "instance"), EMPTY)
+def test_empty_tensors(op, instance):
+    assert check_shapes(("", op), instance) is not None

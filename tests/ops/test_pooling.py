@@ -284,3 +284,22 @@ def test_what_onnxruntime_runs_below_opset_22_only(op):
         assert downgrade(graph, 21) == []
         found = harness.by_runtime(harness.encode(graph, 21), feeds)
         harness.agree(key, feeds, found, wanted, 2.0**-24)
+
+
+EMPTY = (
+    ("MaxPool", Instance((A((1, 0, 4)),), {"kernel_shape": (2,)}, 2)),
+    ("AveragePool", Instance((A((1, 0, 4)),), {"kernel_shape": (2,)})),
+    ("GlobalMaxPool", Instance((A((1, 2, 0)),))),
+    ("GlobalAveragePool", Instance((A((1, 2, 0)),))),
+    ("MaxRoiPool", Instance((A((1, 2, 4, 4)), A((0, 5))), {"pooled_shape": (2, 2)})),
+    ("RoiAlign", Instance((A((1, 2, 4, 4), "T1"), A((0, 4), "T1"), A((0,), "int64")), main="T1")),
+    (
+        "MaxUnpool",
+        Instance((A((0, 1, 2), "T1"), A((0, 1, 2), "int64")), {"kernel_shape": (2,)}, main="T1"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("op", "instance"), EMPTY)
+def test_empty_tensors(op, instance):
+    assert check_shapes(("", op), instance) is not None

@@ -7,13 +7,13 @@ from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError
 from isomorph.ir.infer import infer
-from isomorph.ir.instances import build
+from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret
 from isomorph.ir.opdef import OPS
 from isomorph.ir.semantics._activations import activations
 from isomorph.ir.types import DType, TensorType
 from tests.ops import harness
-from tests.ops._geometry import one_op
+from tests.ops._geometry import check_shapes, one_op
 
 KEYS = [key for key in OPS.rows() if OPS.family(key) == "recurrent"]
 
@@ -164,3 +164,11 @@ def test_a_sequence_of_no_steps_keeps_its_state():
     np.testing.assert_array_equal(every[:, :, [0, 2]], 0)
     np.testing.assert_array_equal(h[:, [0, 2]], feeds[at + 1][:, [0, 2]])
     np.testing.assert_array_equal(c[:, [0, 2]], feeds[at + 2][:, [0, 2]])
+
+
+@pytest.mark.parametrize(("kind", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+@pytest.mark.parametrize("shape", [(5, 0, 3), (0, 2, 3), (4, 2, 0)])
+def test_empty_tensors(kind, gates, shape):
+    weights = (Arg((1, 2 * gates, shape[2])), Arg((1, 2 * gates, 2)))
+    instance = Instance((Arg(shape), *weights), {"hidden_size": 2}, outputs=2)
+    assert check_shapes(("", kind), instance) is not None
