@@ -79,6 +79,11 @@ def test_runtime(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_runtime_at_older_opsets(name: str) -> None:
+    h.sweep(h.check_runtime_at_older_opsets, name, ("float32", "int64", "bool"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_float64_is_the_same_function(name: str) -> None:
     h.sweep(h.check_narrow, name, where=ordinary)
 
@@ -255,7 +260,8 @@ def test_clip_by_attributes(opset: int, attributes: dict[str, float]) -> None:
 def test_dropout_outside_training(opset: int, outputs: int) -> None:
     wanted = [A, np.ones_like(A, np.float32 if opset < 10 else bool)]
     model = h.old_model(opset, "Dropout", [A], outputs, ratio=0.3)
-    h.check_upgrade(*model, wanted[:outputs])
+    # what the mask holds outside training was open before 12: onnxruntime fills it with zeros
+    h.check_upgrade(*model, wanted[:outputs], runtime=outputs == 1)
 
 
 def test_dropout_before_7() -> None:

@@ -51,6 +51,11 @@ def test_runtime(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_runtime_at_older_opsets(name: str) -> None:
+    h.sweep(h.check_runtime_at_older_opsets, name, ("float32", "int64"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_float64_is_the_same_function(name: str) -> None:
     h.sweep(h.check_narrow, name)
 
