@@ -12,8 +12,8 @@ from isomorph.ir.types import TensorType
 if TYPE_CHECKING:
     from isomorph.ir.context import Context
 
-FAR = 2**31 - 1
-"""Bounds from here on mean the end of a dim: no dim is as large."""
+FAR = 10**9
+"""Bounds from here on mean the end of a dim: exporters write this or more, no dim is as large."""
 
 
 def concat(ctx: Context) -> Types:
@@ -148,18 +148,42 @@ def slice_length(bounds: Bounds, dim: Dim, start: Dim, end: Dim, step: Dim) -> D
         return None
     if dim is None:
         return _known_length(start, end, step)
-    if step > 0:
-        first, last = _clamp(bounds, start, dim, 0, 0), _clamp(bounds, end, dim, 0, 0)
+    span = _forward(bounds, dim, start, end) if step > 0 else _backward(bounds, dim, start, end)
+    return None if span is None else ceil_div(span, abs(step))
+
+
+def _forward(
+    bounds: Bounds, dim: int | Expr, start: int | Expr, end: int | Expr
+) -> int | Expr | None:
+    """Elements between two clamped bounds."""
+    if isinstance(end, int) and end >= FAR:
+        end, ends_late = 0, True
     else:
-        first, last = _clamp(bounds, start, dim, 0, 1), _clamp(bounds, end, dim, -1, 1)
-        if start == -1:
-            first = dim - 1
-        elif first is not None:
-            first = bounds.at_most(first, dim - 1)  # nothing is left of an empty dim
+        ends_late = bounds.sign(end) == -1
+    first, last = bounds.sign(start), -1 if ends_late else bounds.sign(end)
+    match first, last:
+        case 1, -1:
+            return bounds.at_least(dim + end - start, 0)
+        case 1, 1:
+            return bounds.at_least(bounds.at_most(end, dim) - start, 0)
+        case -1, -1:
+            return bounds.at_least(bounds.at_most(end - start, bounds.at_least(dim + end, 0)), 0)
+        case -1, 1:
+            begin = bounds.at_least(dim + start, 0)
+            return bounds.at_least(bounds.at_most(end, dim) - begin, 0)
+        case _:
+            return None
+
+
+def _backward(
+    bounds: Bounds, dim: int | Expr, start: int | Expr, end: int | Expr
+) -> int | Expr | None:
+    """The same from the higher bound down; nothing is left of an empty dim."""
+    first, last = _clamp(bounds, start, dim, 0), _clamp(bounds, end, dim, -1)
     if first is None or last is None:
         return None
-    span = last - first if step > 0 else first - last
-    return bounds.at_least(ceil_div(span, abs(step)), 0)
+    first = dim - 1 if start == -1 else bounds.at_most(first, dim - 1)
+    return bounds.at_least(first - last, 0)
 
 
 def _known_length(start: int | Expr, end: int | Expr, step: int) -> Dim:
@@ -170,20 +194,15 @@ def _known_length(start: int | Expr, end: int | Expr, step: int) -> Dim:
     return None
 
 
-def _clamp(
-    bounds: Bounds, value: int | Expr, dim: int | Expr, floor: int, short: int
-) -> int | Expr | None:
-    """A bound made effective: counted from the end when negative, then clamped."""
-    top = dim - short
-    if isinstance(value, int) and value >= FAR:
-        return top
-    if isinstance(value, int) and value <= -FAR:
-        return floor
+def _clamp(bounds: Bounds, value: int | Expr, dim: int | Expr, floor: int) -> int | Expr | None:
+    """A bound of a backward slice made effective: counted from the end, then clamped."""
+    if isinstance(value, int) and abs(value) >= FAR:
+        return dim - 1 if value > 0 else floor
     sign = bounds.sign(value)
     if sign is None:
         return None
     if sign > 0:
-        return bounds.at_most(value, top)
+        return bounds.at_most(value, dim - 1)
     return bounds.at_least(value + dim, floor)
 
 
