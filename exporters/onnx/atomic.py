@@ -9,9 +9,10 @@ the next run.
 from __future__ import annotations
 
 import itertools
+import mmap
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -23,7 +24,7 @@ except ImportError:  # Windows: an open file cannot be removed there, which prot
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 _counter = itertools.count()
 
@@ -43,7 +44,6 @@ class Transaction:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.data: Path | None = None
-        self._made_data = False
         self._open = True
         _check_place(self.path)
         remove_stale(self.path)
@@ -64,7 +64,6 @@ class Transaction:
         """Give a written data file its final name; returns it."""
         _finish(file)
         self.data = self.path.with_name(f"{self.path.name}.{digest[:32]}.data")
-        self._made_data = not self.data.exists()
         Path(file.name).replace(self.data)
         return self.data.name
 
@@ -74,13 +73,15 @@ class Transaction:
 
     def commit(self) -> None:
         """Put the model in its place, then remove data files that nothing refers to any more."""
-        self.temporary.replace(self.path)
-        self._close()
-        _sync_folder(self.path.parent)
-        if not self._others():
-            for old in _data_files(self.path):
-                if old != self.data:
-                    old.unlink(missing_ok=True)
+        with _folder_locked(self.path.parent) as folder:
+            self.temporary.replace(self.path)
+            self._close()
+            if folder is not None:
+                os.fsync(folder)
+            if not self._others():
+                for old in _data_files(self.path):
+                    if old != self.data:
+                        old.unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Take everything back; does nothing after `commit`."""
@@ -89,8 +90,11 @@ class Transaction:
         self._close()
         for leftover in (self.temporary, self.temporary.with_suffix(".data.tmp")):
             leftover.unlink(missing_ok=True)
-        if self.data is not None and self._made_data and not self._others():
-            self.data.unlink(missing_ok=True)
+        if self.data is None:
+            return
+        with _folder_locked(self.path.parent):
+            if not self._others() and not _mentions(self.path, self.data.name):
+                self.data.unlink(missing_ok=True)
 
     def _close(self) -> None:
         self._open = False
@@ -185,11 +189,25 @@ def _flush(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
+@contextmanager
+def _folder_locked(folder: Path) -> Generator[int | None]:
+    """A descriptor of the folder, while nobody else puts models in place there."""
+    if fcntl is None:
+        yield None
         return
     opened = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield opened
     finally:
         os.close(opened)
+
+
+def _mentions(path: Path, name: str) -> bool:
+    """Whether the model that is in place refers to a data file."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(name.encode()) >= 0
+    except (FileNotFoundError, ValueError):  # there is none, or it is empty
+        return False

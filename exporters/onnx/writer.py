@@ -92,6 +92,7 @@ class Prepared:
     """A graph whose ops have the versions that the file's opsets mean."""
 
     graph: Graph
+    opset: int
     opsets: dict[str, int]
     ir_version: int
 
@@ -110,16 +111,18 @@ class Staged:
 
     def commit(self) -> WriteResult:
         """Put the model in its place, replacing what was there as one."""
-        with _reported(self._transaction.path):
-            self._transaction.commit()
         data = self._transaction.data
-        paths = (self._transaction.path, *([data] if data is not None else []))
+        extra = () if data is None else (data,)
+        with _reported(self._transaction.path):
+            size = sum(p.stat().st_size for p in (self.path, *extra))
+            self._transaction.commit()
+        paths = (self._transaction.path, *extra)
         return WriteResult(
             paths,
-            self._prepared.opsets[""],
+            self._prepared.opset,
             self._prepared.ir_version,
             len(self._prepared.graph),
-            sum(p.stat().st_size for p in paths),
+            size,
         )
 
     def discard(self) -> None:
@@ -213,7 +216,8 @@ def prepare(graph: Graph, target: Target | None = None) -> Prepared:
     """
     goal = target or _own_target(graph)
     copied, _ = copy_graph(graph)
-    untouched = graph.opsets.get("") == goal.opset and not _strangers(copied, goal.opset)
+    at_its_own = bool(graph.opsets) and graph.opsets.get("", goal.opset) == goal.opset
+    untouched = at_its_own and not _strangers(copied, goal.opset)
     if not untouched:
         if goal.opset < LOWEST_WRITTEN:
             raise UnsupportedError(
@@ -227,7 +231,9 @@ def prepare(graph: Graph, target: Target | None = None) -> Prepared:
             raise ExportBlocked(problems, goal.opset)
     finalize(copied, goal.opset, untouched=untouched)
     opsets = _imports(copied, goal.opset)
-    return Prepared(copied, opsets, _ir_version(copied, goal, untouched=untouched))
+    if untouched and "" not in graph.opsets:
+        del opsets[""]  # it has no op of the default domain, and did not import it
+    return Prepared(copied, goal.opset, opsets, _ir_version(copied, goal, untouched=untouched))
 
 
 def _own_target(graph: Graph) -> Target:

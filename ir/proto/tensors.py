@@ -128,6 +128,10 @@ def _typed(proto: TensorProto, dtype: DType, size: int, where: str) -> bytes:
     """The packed bytes of data that lies in one of the message's typed fields."""
     if dtype in _INT32_FIELD:
         words = np.array(proto.int32_data, np.int32)
+        if dtype in (DType.FLOAT6E2M3, DType.FLOAT6E3M2):  # the one kind that is not packed there
+            _check(len(words), size, where, "elements")
+            codes = (words & 0x3F).astype(np.uint8)
+            return bytes(Weight.of(codes.view(dtype.numpy), dtype).view())
         if dtype.bits < 8 and dtype is not DType.BOOL:
             _check(len(words), (size * dtype.bits + 7) // 8, where, "packed elements")
             return words.astype(np.uint8).tobytes()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir.errors import InvalidModelError
 from isomorph.ir.files import NO_FOLLOW, Identity, MappedFile, open_regular
+from isomorph.ir.proto.names import utf8
 from isomorph.ir.weights import FileRange
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ExternalData:
         where = f"tensor {proto.name!r}"
         entries: dict[str, str] = {}
         for entry in proto.external_data:
-            if entries.setdefault(entry.key, entry.value) != entry.value:
+            if entries.setdefault(utf8(entry.key), utf8(entry.value)) != entry.value:
                 raise InvalidModelError(f"{where}: external data states {entry.key!r} twice")
         location = entries.get("location", "")
         if self._own is not None and location.startswith(f"{self._token}:"):
