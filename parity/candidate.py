@@ -51,6 +51,7 @@ class Candidate:
         self._worker = worker
         self._sessions: dict[object, int] = {}
         self._bodies: dict[object, Instrumented] = {}
+        self._constants: dict[Value, Weight] = {}
         self._data = _DataFile(self._folder / "weights.bin")
         self._instrumented: Instrumented | None = None
 
@@ -84,16 +85,30 @@ class Candidate:
     ) -> dict[Value, Any]:
         """Every value of a subgraph, run as a model of its own on the captured values given."""
         kinds = tuple(_kind_of(c) for c in captures)
+        weights = [self._constants.get(v, v.weight) for v in op.captures]
         key = (id(body), kinds)
         if key not in self._bodies:
             made, new = copy_graph(body)
-            for value, kind in zip(made.captures, kinds, strict=True):
+            free: list[Value] = []
+            for outer, value, kind, weight in zip(
+                body.captures, made.captures, kinds, weights, strict=True
+            ):
                 value.type = kind
-            made.inputs, made.captures = [*made.inputs, *made.captures], []
+                if weight is None:
+                    free.append(value)
+                else:  # as the run time has it: packed ahead, the same kernels
+                    value.weight = weight
+                    self._constants[outer] = weight
+            made.inputs, made.captures = [*made.inputs, *free], []
             made.opsets, made.extra = self.graph.opsets, self.graph.extra
             label = f"body{len(self._bodies)}"
             self._bodies[key] = self._instrument(made, label, {b: a for a, b in new.items()})
-        return self._observe(self._bodies[key], captures)
+        given = [c for c, w in zip(captures, weights, strict=True) if w is None]
+        return self._observe(self._bodies[key], given)
+
+    def beside(self, model: Graph | Path) -> Candidate:
+        """Another model on the same worker."""
+        return Candidate(model, self._worker)
 
     def close(self) -> None:
         """Forget the sessions and remove what was written."""

@@ -33,9 +33,9 @@ ENOUGH_FAILURES = 3
 MOST_STARTS = 240
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
-JUDGING = 0.6
-"""Share of the time that judging nodes may take; the rest of the cases answer question 1 alone."""
-FEWEST_JUDGED = 8
+JUDGING = 0.5
+"""Share of the time that judging nodes may take where it runs short; other cases answer question 1."""
+FEWEST_JUDGED = 2
 
 
 class ParityFailure(AssertionError):
@@ -100,11 +100,14 @@ def verify(
         if source.outputs is not None:
             problems += structure.declared("output", source.outputs, model.outputs, names=names)
         run = _Run(source, model, cases, seed, profile, BUDGET if budget is None else budget, say)
-        if not unusable:
-            run.go(samples)
-        verdict = run.verdict(problems, time.monotonic() - started)
-        if verdict.exit_code in {3, 4}:
-            verdict = run.with_replay(verdict, replay_folder)
+        try:
+            if not unusable:
+                run.go(samples)
+            verdict = run.verdict(problems, time.monotonic() - started)
+            if verdict.exit_code in {3, 4}:
+                verdict = run.with_replay(verdict, replay_folder)
+        finally:
+            run.court.close()
     return verdict
 
 
@@ -193,10 +196,12 @@ class _Run:
         return accepted
 
     def _throttle(self) -> None:
-        """Stop judging nodes when that has had its share of the time."""
-        court = self.court
-        if court.judging and court.judged >= FEWEST_JUDGED:
-            court.judging = court.judging_seconds < JUDGING * self.budget
+        """Judge nodes on every case if the time allows it, else in a fair share of the time."""
+        court, elapsed = self.court, time.monotonic() - self.started
+        if court.judged < FEWEST_JUDGED:
+            return
+        expected = elapsed / max(court.cases, 1) * self.wanted
+        court.judging = expected < self.budget or court.judging_seconds < JUDGING * elapsed
 
     def _spent(self, share: float = 1.0) -> bool:
         return time.monotonic() - self.started > share * self.budget
@@ -222,7 +227,7 @@ class _Run:
             if key in tried or not fits(self.specs, self.constraints, dims):
                 return False
             tried.add(key)
-            good = any(self._one(c) for c in self._ordinary(dims, 1))
+            good = any(self._one(c) for c in self._ordinary(dims, self._draws()))
             if good:
                 accepted.append(dims)
             return good
@@ -254,6 +259,11 @@ class _Run:
                 found |= attempt({**base, **dict.fromkeys(group, size)})
             if found:
                 return
+
+    def _draws(self) -> int:
+        """How often to draw before sizes count as refused: more where an input selects a branch."""
+        few = any(s.role is not None and 0 < len(s.role.choices) <= 8 for s in self.specs)
+        return 4 if few else 1
 
     def _ordinary(self, dims: dict[str, int], count: int) -> Iterator[Case]:
         """Cases of standard normal values (and whatever roles ask for)."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SHORT_BITS = 11
+_LOW_BITS = (1 << (53 - SHORT_BITS)) - 1
 DOUBLE = 2.0**-53
 
 
@@ -38,8 +39,9 @@ class Perturbation:
         """A perturbed copy; anything but float64 as it is."""
         if not isinstance(array, np.ndarray | np.generic) or array.dtype != np.float64:
             return array
-        draws = self._rng.uniform(-self.unit, self.unit, array.shape)
-        return np.where(is_short(array), array, array * (1 + draws))
+        draws = self._rng.random(array.shape, dtype=np.float32)
+        factor = 1 + self.unit * (2.0 * draws.astype(np.float64) - 1.0)
+        return array * np.where(is_short(array), 1.0, factor)
 
     def change(self, value: object, array: Any) -> Any:
         """The same, as a hook of `Program.run`."""
@@ -47,10 +49,9 @@ class Perturbation:
 
 
 def is_short(array: np.ndarray) -> np.ndarray:
-    """Numbers that look exact: integers, few significant bits, zeros, infinities, NaN."""
-    mantissa, _ = np.frexp(array)
-    scaled = mantissa * 2.0**SHORT_BITS
-    return (scaled == np.rint(scaled)) | (array == np.rint(array)) | ~np.isfinite(array)
+    """Numbers that look exact: integers, few significant bits, zeros, infinities."""
+    bits = np.ascontiguousarray(array, np.float64).view(np.int64).reshape(np.shape(array))
+    return ((bits & _LOW_BITS) == 0) | (array == np.rint(array))
 
 
 @dataclass

@@ -57,12 +57,17 @@ class Reference(Protocol):
         """Its constants, as far as they are known: sorted, and content hashes of whole weights."""
         ...
 
+    def model(self) -> Graph | Path | None:
+        """What the run time could be given in its place, when that is possible."""
+        ...
+
 
 class GraphReference:
     """A graph, each op at its own version."""
 
-    def __init__(self, graph: Graph, name: str = "") -> None:
+    def __init__(self, graph: Graph, name: str = "", path: Path | None = None) -> None:
         self.name = name or graph.origin or graph.name
+        self._path = path
         self.graph = graph
         self.inputs, self.outputs = ports(graph.inputs), ports(graph.outputs)
         self.named = True
@@ -84,6 +89,9 @@ class GraphReference:
 
     def numbers(self) -> tuple[np.ndarray, frozenset[bytes]]:
         return constants.numbers(constants.constants(self.graph)), constants.digests(self.graph)
+
+    def model(self) -> Graph | Path | None:
+        return self._path or self.graph
 
 
 class FunctionReference:
@@ -126,6 +134,9 @@ class FunctionReference:
     def numbers(self) -> tuple[np.ndarray, frozenset[bytes]]:
         return constants.numbers(self._constants), frozenset()
 
+    def model(self) -> Graph | Path | None:
+        return None
+
 
 def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Reference:
     """The reference that a user named.
@@ -142,7 +153,7 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
     specs = _specs(inputs)
     if isinstance(source, str | Path):
         graph = read(source)
-        return GraphReference(_with_specs(graph, specs), str(source))
+        return GraphReference(_with_specs(graph, specs), str(source), Path(source))
     if isinstance(source, Graph):
         return GraphReference(_with_specs(source, specs))
     if not callable(source):

@@ -14,7 +14,7 @@ DECISIVE = (Status.FAIL, Status.SUSPECT)
 
 
 class Tally:
-    """The worst of one output or node; what ordinary values show outranks what hostile ones do.
+    """The worst of one output or node; figures and reasons are those of ordinary values where any are.
 
     Args:
         name, op, where: as in `Judged`.
@@ -23,17 +23,16 @@ class Tally:
     def __init__(self, name: str, op: str = "", where: str = "") -> None:
         self.name, self.op, self.where = name, op, where
         self.seen = 0
-        self.max_ulp = 0.0
-        self.max_abs = 0.0
         self.nearer = "equal"
+        self._figures: dict[bool, tuple[float, float]] = {}
         self._worst: dict[bool, tuple[Status, str, str]] = {}
 
     def add(self, finding: Finding, question: str, *, hostile: bool) -> None:
         """Count one finding."""
         self.seen += 1
         if question == "well":
-            self.max_ulp = max(self.max_ulp, finding.max_ulp)
-            self.max_abs = max(self.max_abs, finding.max_abs)
+            ulp, size = self._figures.get(hostile, (0.0, 0.0))
+            self._figures[hostile] = max(ulp, finding.max_ulp), max(size, finding.max_abs)
         if finding.nearer != "equal":
             self.nearer = finding.nearer
         known = self._worst.get(hostile)
@@ -55,12 +54,13 @@ class Tally:
                 reason, question = found[1], found[2]
                 if hostile and status in DECISIVE:
                     reason = ONLY_HOSTILE + reason
+        ulp, size = self._figures.get(False) or self._figures.get(True, (0.0, 0.0))
         return Judged(
             self.name,
             status,
             reason,
-            self.max_ulp,
-            self.max_abs,
+            ulp,
+            size,
             self.nearer,
             self.op,
             self.where,

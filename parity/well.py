@@ -117,16 +117,17 @@ def _against(
         error = np.abs(got - truth)
         finite = np.isfinite(got) & np.isfinite(truth)
         peak = np.broadcast_to(limits.peak, truth.shape)
-        beyond = ~(peak < unit.top / 4)
-        overflow = ~finite & beyond
-        over_hard = ~fine & ~overflow & ~(finite & (error <= limits.hard))
-        over_soft = ~fine & ~overflow & ~over_hard & ~(error <= limits.soft)
-    if not over_hard.any() and not over_soft.any():
-        return figures
+        overflow = ~finite & (peak >= unit.top / 4)
+        over_soft = ~fine & ~overflow & ~(finite & (error <= limits.soft))
+        if not over_soft.any():
+            return figures
+        hard = limits.hard
+        over_hard = over_soft & ~(finite & (error <= hard))
+        over_soft &= ~over_hard
     explained, words = known.explain(known.Case(op, wide, got, truth, unit))
     if (over_hard & ~explained).any():
         return figures.at(
-            Status.FAIL, _say(over_hard & ~explained, got, truth, limits.hard, limits.basis, "hard")
+            Status.FAIL, _say(over_hard & ~explained, got, truth, hard, limits.basis, "hard")
         )
     suspect = over_soft & ~explained
     if suspect.any():

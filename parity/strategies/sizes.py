@@ -64,7 +64,7 @@ def interesting(name: str, constraints: Sequence[Constraint], base: int = 0) -> 
     for bound in bounds_of(name, constraints):
         found += [bound, bound + 1, bound - 1]
     if base > 7:
-        found += [base, base + 1, base - 1, base + 7]
+        found += [base + 1, base - 1, 2 * base, 4 * base + 1, base + 7]
     return [v for v in dict.fromkeys(found) if v >= 0]
 
 

@@ -90,12 +90,14 @@ def bound(
     if k > 1 and op.type not in LIBRARY:
         soft = soft + k * unit.u * carried(op, operands, truth, index)
         basis += f" and {k:g}u of the operands through the derivative"
-    hard = 4 * soft
-    scale = SCALES.get(op.type)
-    if scale is not None and operands:
-        hard = hard + 2 * k * unit.u * scale(op, np.asarray(operands[0]))
     peak = np.abs(truth)
     for operand in operands:
         if isinstance(operand, np.ndarray | np.generic) and operand.dtype == np.float64:
-            peak = np.maximum(peak, np.abs(operand))
-    return Bound(soft, hard, peak, basis)
+            peak = np.fmax(peak, np.abs(operand))
+
+    def at_most() -> np.ndarray:
+        scale = SCALES.get(op.type)
+        lost = 0.0 if scale is None else 2 * k * unit.u * scale(op, np.asarray(operands[0]))
+        return 4 * soft + lost
+
+    return Bound(soft, at_most, peak, basis)

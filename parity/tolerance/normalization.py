@@ -45,7 +45,8 @@ def bound(
         case _:
             return None
     if not x.size:
-        return Bound(np.zeros(x.shape), np.zeros(x.shape), np.zeros(x.shape), "nothing")
+        nothing = np.zeros(x.shape)
+        return Bound(nothing, lambda: nothing, nothing, "nothing")
     scale, shift = _affine(op, operands, x)
     rows = x.reshape(shape)
     soft, hard = (
@@ -56,7 +57,7 @@ def bound(
     peak = np.broadcast_to((rows * rows).sum(-1, keepdims=True), rows.shape).reshape(x.shape)
     return Bound(
         np.abs(scale) * soft + ends,
-        np.abs(scale) * hard + 2 * ends,
+        lambda: np.abs(scale) * hard + 2 * ends,
         peak,
         f"mean and variance of {shape[1]} elements",
     )
@@ -118,4 +119,4 @@ def _batch(op: Op, operands: Sequence[Any], truth: np.ndarray, unit: Unit) -> Bo
     factor = np.abs(scale) / np.sqrt(variance + float(op.attr("epsilon", 1e-5)))
     sizes = 4 * np.abs(x) * factor + 5 * np.abs(mean) * factor + 2 * np.abs(shift) + np.abs(truth)
     soft = unit.u * sizes + unit.ulp(truth) + unit.tiny
-    return Bound(soft, 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)")
+    return Bound(soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)")

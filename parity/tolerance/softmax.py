@@ -44,8 +44,8 @@ def bound(
             size = below + np.abs(np.log(total)) * EXP
             soft = u * (mean + EXP + 4 * np.sqrt(terms) + size + 2) + 2 * unit.ulp(truth)
             hard = 4 * u * (mean + EXP + size + 2) + gamma(terms, u) + 4 * unit.ulp(truth)
-        peak = np.broadcast_to(np.abs(x).max(initial=0.0), truth.shape)
-        return Bound(soft + unit.tiny, hard + unit.tiny, peak, f"exponentials over {terms} terms")
+        peak = np.broadcast_to(np.fmax.reduce(np.abs(x), axis=None, initial=0.0), truth.shape)
+        return Bound(soft + unit.tiny, lambda: hard + unit.tiny, peak, f"exponentials over {terms} terms")
     return None
 
 

@@ -53,13 +53,15 @@ def plain(
         share = POSITIVE[op.type]
         soft = share * 8 * unit.u * np.sqrt(terms) * size + 4 * unit.ulp(truth)
         hard = share * gamma(terms + 2, unit.u) * size + 8 * unit.ulp(truth)
-        squares = size * size if op.type == "ReduceL2" else size
-        return Bound(soft, hard + terms * unit.tiny, squares, f"a sum of {terms} terms ≥ 0")
+        hard = hard + terms * unit.tiny
+        peak = size * size if op.type == "ReduceL2" else size
+        return Bound(soft, lambda: hard, peak, f"a sum of {terms} terms ≥ 0")
     if op.type == "ReduceProd":
         hard = gamma(terms + 1, unit.u) * size + 2 * unit.ulp(truth)
         soft = 4 * unit.u * np.sqrt(terms) * size + 2 * unit.ulp(truth)
-        biggest = np.where(np.isfinite(size), np.inf, size)
-        return Bound(soft, hard + unit.tiny, biggest, f"a product of {terms} factors")
+        biggest = np.full(size.shape, np.inf)
+        hard = hard + unit.tiny
+        return Bound(soft, lambda: hard, biggest, f"a product of {terms} factors")
     return None
 
 
@@ -72,14 +74,17 @@ def _linear(
     terms: int,
     divisor: float,
 ) -> Bound:
-    magnitude = np.abs(np.asarray(_applied(op, operands, index, np.abs, abs)))
     squares = np.abs(np.asarray(_applied(op, operands, index, np.square, _square)))
     norm = np.sqrt(squares / divisor)
     underflow = (terms + 1) * unit.tiny
     soft = 4 * unit.u * np.sqrt(terms) * (norm + np.abs(truth)) + unit.ulp(truth) + underflow
-    hard = gamma(terms, unit.u) * magnitude + 2 * unit.ulp(truth) + underflow
-    peak = np.maximum(magnitude * divisor, norm)
-    return Bound(soft, np.maximum(hard, 0), peak, f"γ_K|A||B| and 4u√K‖a∘b‖₂, K = {terms}")
+
+    def at_most() -> np.ndarray:
+        magnitude = np.abs(np.asarray(_applied(op, operands, index, np.abs, abs)))
+        return gamma(terms, unit.u) * magnitude + 2 * unit.ulp(truth) + underflow
+
+    peak = norm * np.sqrt(terms) * divisor  # Cauchy and Schwarz: at least Σ|aᵢbᵢ|
+    return Bound(soft, at_most, peak, f"γ_K|A||B| and 4u√K‖a∘b‖₂, K = {terms}")
 
 
 def _applied(

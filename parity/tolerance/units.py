@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
 
 from isomorph.ir.types import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+_EXPONENT = 0x7FF0_0000_0000_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +43,9 @@ class Unit:
 
     def ulp(self, truth: np.ndarray) -> np.ndarray:
         """The distance between neighbours of the format around each number."""
-        _, exponent = np.frexp(np.abs(truth))
-        return np.maximum(np.ldexp(self.u, exponent), self.tiny)
+        bits = np.ascontiguousarray(truth, np.float64).view(np.int64) & _EXPONENT
+        power = bits.view(np.float64).reshape(np.shape(truth))
+        return np.maximum(power * (2 * self.u), self.tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +54,28 @@ class Bound:
 
     Attributes:
         soft: a well-made kernel stays below it.
-        hard: no order of evaluation exceeds it.
+        at_most: computes the hard limit, which no order of evaluation exceeds; it is asked only
+            when a soft one is exceeded.
         peak: the largest magnitude that a partial result may have; beyond the format's range the
             run time may overflow where float64 does not.
         basis: the rule, for reports.
     """
 
     soft: np.ndarray
-    hard: np.ndarray
+    at_most: Callable[[], np.ndarray]
     peak: np.ndarray
     basis: str
 
+    @property
+    def hard(self) -> np.ndarray:
+        """The hard limit."""
+        with np.errstate(all="ignore"):
+            return np.maximum(self.at_most(), self.soft)
+
     def scaled(self, factor: float) -> Bound:
         """Both limits times a factor: for float64, whose truth is itself rounded."""
-        return Bound(self.soft * factor, self.hard * factor, self.peak, self.basis)
+        at_most = self.at_most
+        return Bound(self.soft * factor, lambda: at_most() * factor, self.peak, self.basis)
 
 
 def gamma(terms: float, u: float) -> float:
