@@ -27,8 +27,10 @@ class ArrayRules:
     def operator(self, name: str, *args: Any) -> Any:
         """A Python operator; a name that ends in `=` is an in-place one."""
         plain = name.removesuffix("=")
+        if plain == "power" and type(args[1]) is int and args[1] == 2:
+            name, plain, args = name.replace("power", "square"), "square", args[:1]
         found = _apply(plain, args)
-        return ufuncs.in_place(plain, args[0], args[1], found) if plain != name else found
+        return ufuncs.in_place(plain, args[0], found) if plain != name else found
 
     def function(self, path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A function by its path in numpy's namespace."""

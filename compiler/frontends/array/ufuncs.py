@@ -72,7 +72,7 @@ def _fitting(operands: Sequence[Any]) -> Sequence[Any]:
     return operands
 
 
-def in_place(name: str, target: Traced, other: Any, result: Any) -> Traced:
+def in_place(name: str, target: Traced, result: Any) -> Traced:
     """`target += other`, as numpy allows it: same shape, and a dtype of the same kind."""
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):
         raise TraceError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.frontends.array.build import cast, elementwise, emit, lift, where
+from isomorph.frontends.array.errors import TraceError
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
@@ -101,6 +102,16 @@ def divmod_(x: Traced, y: Traced) -> tuple[Traced, Traced]:
 
 
 def power(x: Traced, y: Traced) -> Traced:
+    """Like numpy, x·x, √x and 1/x for one exponent of 2, 0.5 or −1; √ differs at −0 and −inf."""
+    fixed = None if y.ndim or y.value.weight is None else y.value.weight.numpy().item()
+    if fixed == 2:
+        return elementwise("Mul", x, x)
+    if fixed == 0.5:
+        return emit("Sqrt", x)
+    if fixed == -1 and is_float(x):
+        return emit("Reciprocal", x)
+    if fixed is not None and fixed < 0 and not is_float(x):
+        raise TraceError("integers to negative integer powers: numpy refuses them", "x ** -1.0")
     if is_float(x) or x.dtype in (np.dtype(np.int32), np.dtype(np.int64)):
         return elementwise("Pow", x, y)
     return via("Pow", x, y, allowed=(np.int32, np.int64))

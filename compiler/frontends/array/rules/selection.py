@@ -148,8 +148,9 @@ def clip(
     if wanted.kind != "b" and all(b is None or not b.ndim for b in bounds):
         return emit("Clip", x, *bounds, shape=x.dims) if given else x
     lowest, highest = bounds
-    x = x if lowest is None else elementwise("Max", x, lowest)
-    return x if highest is None else elementwise("Min", x, highest)
+    larger, smaller = ("Or", "And") if wanted.kind == "b" else ("Max", "Min")
+    x = x if lowest is None else elementwise(larger, x, lowest)
+    return x if highest is None else elementwise(smaller, x, highest)
 
 
 def _fitting(bound: Any, dtype: np.dtype[Any]) -> Any:

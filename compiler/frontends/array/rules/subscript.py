@@ -35,9 +35,10 @@ Item = "slice | _Pick | Traced | None"
 
 def getitem(x: Traced, key: Any) -> Traced:
     """A view or a gather, by numpy's rules; bounds on open dims are recorded as constraints."""
-    items, masks = _items(x, key)
-    if masks and len(items) == 1 and isinstance(items[0], Traced):
+    items = _items(key)
+    if len(items) == 1 and isinstance(items[0], Traced) and items[0].dtype == np.bool_:
         return _masked(x, items[0])
+    items, apart = _filled(x, items)
     x, items = _with_new_axes(x, _without_masks(x, items))
     advanced = [i for i, item in enumerate(items) if isinstance(item, Traced)]
     if not advanced:
@@ -48,17 +49,23 @@ def getitem(x: Traced, key: Any) -> Traced:
             items[index] = lift(item.at if isinstance(item.at, int) else _dim(item.at))
             advanced.append(index)
     x = _basic(x, [i if isinstance(i, slice) else slice(None) for i in items])
-    return _gather(x, {i: items[i] for i in sorted(advanced)})
+    return _gather(x, {i: items[i] for i in sorted(advanced)}, apart)
 
 
 def _dim(expr: Expr) -> TracedDim:
     return TracedDim(expr, current().root)
 
 
-def _items(x: Traced, key: Any) -> tuple[list[Any], bool]:
-    """One item per axis and new axis, the ellipsis spelt out; and whether there are masks."""
+def _items(key: Any) -> list[Any]:
     keys = list(key) if isinstance(key, tuple) else [key]
-    items: list[Any] = [_item(k) for k in keys]
+    return [_item(k) for k in keys]
+
+
+def _filled(x: Traced, items: list[Any]) -> tuple[list[Any], bool]:
+    """One item per axis and new axis; and whether an ellipsis stands between index arrays.
+
+    Even one that stands for no axis separates them, in numpy.
+    """
     used = sum(_width(i) for i in items if i is not Ellipsis and i is not None)
     if used > x.ndim:
         raise TraceError(f"too many indices: {x.type} has {x.ndim} axes, {used} were indexed")
@@ -66,11 +73,10 @@ def _items(x: Traced, key: Any) -> tuple[list[Any], bool]:
     if len(gaps) > 1:
         raise TraceError("an index can have one ellipsis")
     filler = [slice(None)] * (x.ndim - used)
-    masks = any(isinstance(i, Traced) and i.dtype == np.bool_ for i in items)
-    if masks and not gaps and len(items) == 1:
-        return items, True
     place = gaps[0] if gaps else len(items)
-    return items[:place] + filler + items[place + len(gaps) :], masks
+    before, after = items[:place], items[place + len(gaps) :]
+    apart = all(any(isinstance(i, (Traced, _Pick)) for i in side) for side in (before, after))
+    return before + filler + after, apart
 
 
 def _item(key: Any) -> Any:
@@ -142,6 +148,12 @@ def _with_new_axes(x: Traced, items: Sequence[Any]) -> tuple[Traced, list[Any]]:
 
 def _basic(x: Traced, items: Sequence[Any]) -> Traced:
     """Slices and picks, one item per axis: one Slice, then one Squeeze."""
+    ahead = [_ahead(item, dim) for item, dim in zip(items, x.dims, strict=True)]
+    if any(a is not None for a in ahead):
+        x = _basic(x, [slice(None) if a is None else a for a in ahead])
+        items = [
+            i if a is None else slice(None, None, i.step) for i, a in zip(items, ahead, strict=True)
+        ]
     starts: list[Any] = []
     ends: list[Any] = []
     steps: list[int] = []
@@ -173,6 +185,26 @@ def _basic(x: Traced, items: Sequence[Any]) -> Traced:
     return x
 
 
+def _ahead(item: Any, dim: Size) -> slice | None:
+    """For a backward slice of an open axis, the forward slice of what it walks over.
+
+    ONNX moves a start before the first element onto it, where numpy finds nothing.
+    """
+    if not isinstance(item, slice) or isinstance(dim, int) or not isinstance(item.step, int):
+        return None
+    if item.step > 0 or (item.start is None and item.stop is None):
+        return None
+    first, last = _after(item.stop, _LAST), _after(item.start, None)
+    return slice(first, last)
+
+
+def _after(bound: Any, end: Any) -> Any:
+    """One past a bound; `end` past the last element."""
+    if bound is None:
+        return None
+    return end if as_dim(bound) == -1 else bound + 1
+
+
 def _wrapped(values: Sequence[Any]) -> list[Any]:
     return [_dim(v) if isinstance(v, Expr) else v for v in values]
 
@@ -198,6 +230,8 @@ def _bounds(item: slice, dim: Size) -> tuple[Any, Any, int, Size | None] | None:
         return None
     size = None
     if not isinstance(start, Traced) and not isinstance(end, Traced):
+        if isinstance(dim, int) and not isinstance(start, Expr) and not isinstance(end, Expr):
+            return _fixed(slice(start, end, step), dim)
         size = _slice_size(start, end, step, dim)
     if start is None:
         start = 0 if step > 0 else _LAST
@@ -218,9 +252,16 @@ def _bound(value: Any) -> Any:
     return index()
 
 
+def _fixed(item: slice, dim: int) -> tuple[int, int, int, int]:
+    """Bounds that need no clamping."""
+    places = range(*item.indices(dim))
+    if not places:
+        return 0, 0, 1, 0
+    end = places[-1] + (1 if item.step > 0 else -1)
+    return places[0], _FIRST if end < 0 else end, item.step, len(places)
+
+
 def _slice_size(start: Size | None, end: Size | None, step: int, dim: Size) -> Size | None:
-    if isinstance(dim, int) and not isinstance(start, Expr) and not isinstance(end, Expr):
-        return len(range(*slice(start, end, step).indices(dim)))
     if step < 0:
         if start is not None or end is not None:
             return None
@@ -243,7 +284,7 @@ def _from_front(bound: Size, dim: Size) -> Size | None:
     return bound if facts.decide(bound, ">=", 0) else None
 
 
-def _gather(x: Traced, indices: dict[int, Traced]) -> Traced:
+def _gather(x: Traced, indices: dict[int, Traced], apart: bool) -> Traced:
     """Elements at integer arrays, which broadcast together; their axes come first if apart."""
     axes = list(indices)
     arrays = [cast(i, np.dtype(np.int64)) for i in indices.values()]
@@ -257,8 +298,7 @@ def _gather(x: Traced, indices: dict[int, Traced]) -> Traced:
     columns = [emit("Unsqueeze", _expand(a, common), [-1]) for a in arrays]
     places = emit("Concat", *columns, axis=-1, shape=(*common, len(axes)))
     found = emit("GatherND", moved, places, shape=(*common, *moved.dims[len(axes) :]))
-    together = axes[-1] - axes[0] == len(axes) - 1
-    if not together or not axes[0]:
+    if apart or axes[-1] - axes[0] != len(axes) - 1 or not axes[0]:
         return found
     rank = len(common)
     before = list(range(rank, rank + axes[0]))
