@@ -264,8 +264,8 @@ class Court:
         text = f"at {list(at)} it is {given[at]}, the reference gives {truth[at]:.6g}"
         if case.hostile and self._nodes_are_right(case):
             self.note(
-                f"output {self.outputs[index].name}: intermediate results leave the float's range "
-                f"under hostile values ({text}); every node is right on what it was given"
+                f"output {self.outputs[index].name}: under hostile values NaN or infinity stand in "
+                "other places than in float64, though every node is right on what it was given"
             )
             return
         self._output(
