@@ -37,7 +37,8 @@ SEED_TEXTS = (
     """,
     """
     <ir_version: 8, opset_import: ["": 13, "ai.onnx.ml": 2],
-     metadata_props: ["isomorph.constraints": "n >= 4; n % 8 == 0", "isomorph.domains": "x in 0..9"]>
+     metadata_props: ["isomorph.constraints": "n >= 4; n % 8 == 0",
+                      "isomorph.domains": "x in 0..9"]>
     g (float["n", 3] x) => (float["n", 3] y) {
         k = Constant <value = float[3] {1, 2, 3}> ()
         s = Add(x, k)

@@ -20,7 +20,7 @@ from isomorph.ir.errors import IsomorphError
 
 try:
     import fcntl
-except ImportError:  # Windows: an open file cannot be removed there, which protects it as well
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -109,14 +109,36 @@ class Transaction:
 def remove_stale(path: Path) -> None:
     """Remove temporary files of one model whose writers are gone."""
     for found in _temporaries(path):
-        with suppress(FileNotFoundError, PermissionError), found.open("rb") as file:
-            if _lock(file):
-                found.unlink()
+        owner = found.with_name(found.name.replace(".data.tmp", ".tmp"))
+        with suppress(FileNotFoundError, PermissionError):
+            if owner != found:
+                if not owner.exists():
+                    found.unlink()
+                continue
+            with found.open("rb") as file:
+                free = _lock(file)
+                if _is_abandoned(found) if free is None else free:
+                    found.unlink()
 
 
-def _temporaries(path: Path) -> Iterator[Path]:
+def _is_abandoned(temporary: Path) -> bool:
+    """Whether the process that a temporary file is named after is gone; for want of locks."""
+    if os.name == "nt":
+        return True  # an open file cannot be removed there, which protects it
+    try:
+        os.kill(int(temporary.name.split(".")[-3]), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _temporaries(path: Path) -> list[Path]:
+    """Temporary files of one model; those that own another come first."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.\d+(\.data)?\.tmp")
-    return (p for p in _listed(path.parent) if pattern.fullmatch(p.name) and _is_plain(p))
+    found = [p for p in _listed(path.parent) if pattern.fullmatch(p.name) and _is_plain(p)]
+    return sorted(found, key=lambda p: p.name.endswith(".data.tmp"))
 
 
 def _data_files(path: Path) -> Iterator[Path]:
@@ -147,9 +169,8 @@ def _locked(path: Path) -> BinaryIO:
             file = _create(name)
         except FileExistsError:
             continue
-        _lock(file)
-        with suppress(FileNotFoundError):  # another process may have taken it for a stale one
-            if os.path.samestat(os.fstat(file.fileno()), name.stat()):
+        with suppress(FileNotFoundError):  # another process may take it for a stale one
+            if _lock(file) is not False and os.path.samestat(os.fstat(file.fileno()), name.stat()):
                 return file
         file.close()
 
@@ -168,14 +189,16 @@ def _create(name: Path) -> BinaryIO:
     return file
 
 
-def _lock(file: BinaryIO) -> bool:
-    """Whether nobody else has the file locked; it is locked from now on."""
+def _lock(file: BinaryIO) -> bool | None:
+    """Whether nobody else had the file locked (now it is); `None` where there are no locks."""
     if fcntl is None:
-        return True
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:
+        return None
     return True
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
-
 from isomorph.ir.proto.names import utf8
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Kills exports: `python killing.py FOLDER ROUNDS SEED` prints what it found, and fails if it is bad.
+"""Kills exports: `python killing.py FOLDER ROUNDS SEED` fails when one left something bad.
 
 Each victim is a fork that writes one model after another over the same path. It dies either at the
 k-th call into the file system, for every k, or after a random time.
@@ -91,7 +91,9 @@ def main() -> None:
             _, status = os.waitpid(fork(path, [new], call), 0)
             number = check(path)
             if number not in (old, new):
-                raise SystemExit(f"killed at call {call}: {number} was read, {old} or {new} expected")
+                raise SystemExit(
+                    f"killed at call {call}: {number} was read, {old} or {new} expected"
+                )
             if number == new and status:
                 write(old, path)
             killed += bool(status)

@@ -162,32 +162,22 @@ class TestTargets:
         <ir_version: 14, opset_import: ["": 21]>
         g (int4[2] x) => (int4[2] y) { y = Identity(x) }
         """)
-        with pytest.raises(UnsupportedError, match="need IR version 10.*loads up to 9"):
+        with pytest.raises(UnsupportedError, match=r"need IR version 10.*loads up to 9"):
             to_proto(model, target(21, ir_version=9))
 
     def test_every_inexpressible_op_is_listed(self):
-        graph = parse("""
-        <ir_version: 14, opset_import: ["": 28]>
-        g (float[2, 2] x) => (float[2, 2] y) {
-            a = Gelu(x)
-            b = Swish(a)
-            y = Swish(b)
-        }
-        """)
-        for op in graph.ops():
-            op.type, op.name = "Nowhere" if op.type == "Swish" else op.type, op.outputs[0].name
         graph = parse("""
         <ir_version: 14, opset_import: ["": 28]>
         g (float[2] x) => (float[2] y) { y = Neg(x) }
         """)
         for _ in range(2):
             graph.add_op("Attention", [graph.inputs[0]] * 3, version=24, name="attend")
-        with pytest.raises(ExportBlocked, match="2 ops.*opset 11") as caught:
+        with pytest.raises(ExportBlocked, match=r"2 ops.*opset 11") as caught:
             prepare(graph, target(11))
         assert [p.op.name for p in caught.value.problems] == ["attend", "attend"]
 
     def test_opsets_below_the_lowest(self):
-        with pytest.raises(UnsupportedError, match="opset 9.*11 and newer"):
+        with pytest.raises(UnsupportedError, match=r"opset 9.*11 and newer"):
             prepare(chain(), target(9))
 
     def test_unknown_domains_keep_their_version(self):
@@ -229,7 +219,9 @@ class TestTargets:
             (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
             program = "import sys, onnxruntime; onnxruntime.InferenceSession(sys.argv[1])"
             done = subprocess.run(
-                [sys.executable, "-c", program, tmp_path / "m.onnx"], capture_output=True, check=False
+                [sys.executable, "-c", program, tmp_path / "m.onnx"],
+                capture_output=True,
+                check=False,
             )
             assert (done.returncode == 0) == loads, (opset, ir_version, done.stderr)
 
@@ -251,7 +243,8 @@ class TestBytes:
         write(chain(), tmp_path / "m.onnx", target(21))
         program = (
             "import sys; from isomorph.frontends.onnx.reader import read;"
-            "from isomorph.exporters.onnx.writer import write; write(read(sys.argv[1]), sys.argv[2])"
+            "from isomorph.exporters.onnx.writer import write;"
+            "write(read(sys.argv[1]), sys.argv[2])"
         )
         made = set()
         for seed in ("0", "1", "2"):
@@ -352,8 +345,7 @@ class TestPlaces:
         ):
             with pytest.raises(WriteError, match=text):
                 write(chain(), place)
-        if os.path.exists("/dev/full"):
-            assert [p.name for p in tmp_path.iterdir()] == ["file"]
+        assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
     def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         def full(_: int) -> None:

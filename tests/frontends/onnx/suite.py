@@ -32,7 +32,7 @@ def suite_models() -> dict[str, onnx.ModelProto]:
 
 
 def normal(graph: onnx.GraphProto) -> onnx.GraphProto:
-    """A copy without what has no meaning: how a tensor's numbers are stored, unset against empty."""
+    """A copy without what has no meaning: how numbers are stored, unset against empty."""
     made = onnx.GraphProto()
     made.CopyFrom(graph)
     for each in _graphs(made):

@@ -1,4 +1,4 @@
-"""What is read is what was written: names, order, attributes, types, and every bit of the weights."""
+"""What is read is what was written: names, order, attributes, types, every bit of weights."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("raw", [True, False], ids=["raw", "typed"])
-@pytest.mark.parametrize("kind", NUMBERS, ids=lambda k: TensorProto.DataType.Name(k))
+@pytest.mark.parametrize("kind", NUMBERS, ids=TensorProto.DataType.Name)
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 5)], ids=str)
 def test_tensors_of_every_type(kind: int, shape: tuple[int, ...], raw: bool):
     numbers = np.arange(np.prod(shape, dtype=int)).reshape(shape) % 3
@@ -233,7 +233,9 @@ def test_remarks_and_annotations_survive():
     assert op.where == "a b.py:12"
     written = again(graph)
     for name in ("input", "initializer", "metadata_props", "quantization_annotation"):
-        assert list(getattr(normal(written.graph), name)) == list(getattr(normal(model.graph), name))
+        assert list(getattr(normal(written.graph), name)) == list(
+            getattr(normal(model.graph), name)
+        )
     assert normal(written.graph).node[0] == normal(model.graph).node[0]
     assert list(written.metadata_props) == list(model.metadata_props)
 

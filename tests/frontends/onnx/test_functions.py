@@ -10,7 +10,6 @@ import onnx
 import onnx.checker
 import onnxruntime
 import pytest
-from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from isomorph.ir import schema
@@ -157,7 +156,10 @@ def test_bodies_of_operators_compute_what_the_operators_do():
         patch.apply()
         verify(graph)
         assert op not in graph.ops()
-        if any(schema.since_version(o.domain, o.type, graph.opsets[""]) != o.version for o in graph.ops()):
+        if any(
+            schema.since_version(o.domain, o.type, graph.opsets[""]) != o.version
+            for o in graph.ops()
+        ):
             continue  # a body in newer ops, for a driver to take on
         feeds = {i.name: _random(i, generator) for i in model.graph.input}
         if any(v is None for v in feeds.values()):

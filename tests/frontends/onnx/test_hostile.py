@@ -122,7 +122,9 @@ def twice(name: str) -> onnx.ModelProto:
 
 
 def cyclic() -> onnx.ModelProto:
-    return model([helper.make_node("Add", ["x", "b"], ["y"]), helper.make_node("Neg", ["y"], ["b"])])
+    return model(
+        [helper.make_node("Add", ["x", "b"], ["y"]), helper.make_node("Neg", ["y"], ["b"])]
+    )
 
 
 def attribute_twice() -> onnx.ModelProto:
@@ -268,9 +270,7 @@ MODELS: dict[str, tuple[Callable[[], onnx.ModelProto], type[Exception], str]] = 
 
 
 @pytest.fixture(params=["read", "mapped"])
-def folder(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a data file; both ways of reading are tried."""
     if request.param == "mapped":
         monkeypatch.setattr(reader, "MAPPED_FROM", 1)
@@ -324,7 +324,7 @@ def test_truncated_anywhere(folder: Path):
     path = folder / "model.onnx"
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(InvalidModelError, match="model.onnx: "):
+        with pytest.raises(InvalidModelError, match=r"model\.onnx: "):
             read(path)
 
 
@@ -332,7 +332,7 @@ def test_names_that_are_not_text(folder: Path):
     data = model().SerializeToString().replace(b"Relu", b"Re\xffl")
     path = folder / "model.onnx"
     path.write_bytes(data)
-    with pytest.raises(InvalidModelError, match="model.onnx: .*UTF-8"):
+    with pytest.raises(InvalidModelError, match=r"model\.onnx: .*UTF-8"):
         read(path)
 
 
