@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.types import TensorType
+from isomorph.ir.graph import Graph, Op
+from isomorph.ir.types import (
+    MapType,
+    OptionalType,
+    SequenceType,
+    SparseType,
+    TensorType,
+)
+from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isomorph.ir.graph import Graph, Op, Value
+    from isomorph.ir.graph import Attribute, Value
+    from isomorph.ir.schema import Schema
+    from isomorph.ir.types import Type
 
 
 def verify(graph: Graph, after: str = "") -> None:
@@ -42,36 +54,65 @@ def _problems(graph: Graph) -> Iterator[str]:
             yield f"{graph.name}: a value of {value.producer} has no name"
         elif names.setdefault(value.name, value) is not value:
             yield f"{graph.name}: two values are called %{value.name}"
+    ends: set[Value] = set()
     for value in (*graph.inputs, *graph.captures):
         if value not in graph.nx:
             yield f"{graph.name}: input %{value.name} is not a node"
+        if value in ends:
+            yield f"{graph.name}: input %{value.name} stands there twice"
+        ends.add(value)
+    for node in graph.nx:
+        if not isinstance(node, Op) and node.weight is None and node not in ends:
+            yield f"{graph.name}: %{node.name} is no input, no constant, and no op computes it"
     for value in graph.outputs:
-        if (value.producer or value) not in graph.nx:
+        producer = value.producer
+        if (producer or value) not in graph.nx or (producer and value not in producer.outputs):
             yield f"{graph.name}: output %{value.name} is not computed here"
     try:
         graph.sorted_ops()
     except InvalidGraphError as error:
         yield f"{graph.name}: {error}"
     for op in graph.ops():
-        yield from _op_problems(graph, op)
+        yield from _links(graph, op)
+        yield from _regions(op)
+        known = op.schema
+        if known is not None:
+            yield from _form(op, known)
+            yield from _types(op, known)
 
 
-def _op_problems(graph: Graph, op: Op) -> Iterator[str]:
-    linked = {id(v) for _, _, vs in graph.nx.in_edges(op, data="values") for v in vs}
-    used = {id(v) for v in op.operands}
-    if linked != used:
+def _links(graph: Graph, op: Op) -> Iterator[str]:
+    linked: set[tuple[Op | Value, Value]] = set()
+    for node in graph.nx.pred[op]:
+        linked.update((node, value) for value in graph.nx.edges[node, op]["values"])
+    if linked != {(v.producer or v, v) for v in op.operands}:
         yield f"{op}: its edges do not carry its operands"
+    for value in op.operands:
+        if value.producer is not None and value not in value.producer.outputs:
+            yield f"{op}: operand %{value.name} is no result of {value.producer}"
     for value in op.results:
         if value.producer is not op:
             yield f"{op}: result %{value.name} names {value.producer} as its producer"
+
+
+def _regions(op: Op) -> Iterator[str]:
     for name, sub in op.subgraphs():
         if len(sub.captures) != len(op.captures):
-            yield (
-                f"{op}: captures {len(op.captures)} values, its {name} takes {len(sub.captures)}"
-            )
-    known = op.schema
-    if known is None:
-        return
+            yield f"{op}: captures {len(op.captures)} values, its {name} takes {len(sub.captures)}"
+        for inner, outer in zip(sub.captures, op.captures, strict=False):
+            one, two = inner.type, outer.type
+            if (
+                isinstance(one, TensorType)
+                and isinstance(two, TensorType)
+                and one.dtype is not two.dtype
+            ):
+                yield f"{op}: captures %{outer.name}: {two}, its {name} takes it as {one}"
+
+
+def _form(op: Op, known: Schema) -> Iterator[str]:
+    """Version, number of operands and results, attributes."""
+    if op.version != known.since:
+        yield f"{op}: no version {op.version} of {known.name} exists, {known.since} is in force"
     if not known.min_inputs <= len(op.inputs) <= known.max_inputs:
         yield f"{op}: {len(op.inputs)} inputs, {known.min_inputs} to {known.max_inputs} are allowed"
     if not known.min_outputs <= len(op.outputs) <= known.max_outputs:
@@ -80,11 +121,48 @@ def _op_problems(graph: Graph, op: Op) -> Iterator[str]:
     for attribute in known.attributes.values():
         if attribute.required and attribute.name not in op.attributes:
             yield f"{op}: attribute {attribute.name!r} is missing"
-    for name in op.attributes:
-        if name not in known.attributes:
+    for name, given in op.attributes.items():
+        formal = known.attributes.get(name)
+        if formal is None:
             yield f"{op}: {known.name}-{known.since} has no attribute {name!r}"
-    for index, value in enumerate(op.inputs):
-        if value is None or not isinstance(value.type, TensorType):
-            continue
-        if not known.allows(index, value.type.dtype):
-            yield f"{op}: operand {index} is {value.type}, which {known.name}-{known.since} forbids"
+        elif not _is_kind(given, formal.kind):
+            shown = f"{given!r} ({type(given).__name__})"
+            yield f"{op}: attribute {name!r} is {shown}, {formal.kind} is expected"
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "INT": (int, np.integer),
+    "FLOAT": (int, float, np.integer, np.floating),
+    "STRING": (str, bytes),
+    "TENSOR": (Weight,),
+    "SPARSE_TENSOR": (Weight,),
+    "GRAPH": (Graph,),
+    "TYPE_PROTO": (TensorType, SparseType, SequenceType, OptionalType, MapType),
+}
+
+
+def _is_kind(given: Attribute, kind: str) -> bool:
+    if kind in _KINDS:
+        return isinstance(given, _KINDS[kind])
+    allowed = _KINDS[kind.removesuffix("S")]
+    return isinstance(given, tuple) and all(isinstance(g, allowed) for g in cast("Any", given))
+
+
+def _types(op: Op, known: Schema) -> Iterator[str]:
+    """Element types that the schema allows, the same for operands of one type variable."""
+    bound: dict[str, tuple[str, Type]] = {}
+    for values, what in ((op.inputs, "operand"), (op.outputs, "result")):
+        for index, value in enumerate(values):
+            if value is None or not isinstance(value.type, TensorType):
+                continue
+            formal = known.input(index) if what == "operand" else known.output(index)
+            if formal is None:
+                continue
+            where, found = f"{what} {index}", value.type
+            if found.dtype.schema_name not in formal.dtypes:
+                yield f"{op}: {where} is {found}, which {known.name}-{known.since} forbids"
+            elif formal.homogeneous and formal.type_var in known.type_vars:
+                first, kind = bound.setdefault(formal.type_var, (where, found))
+                if isinstance(kind, TensorType) and kind.dtype is not found.dtype:
+                    both = f"{first} is {kind}, {where} is {found}"
+                    yield f"{op}: {both}; they share {known.name}'s type {formal.type_var}"
