@@ -147,6 +147,26 @@ def _atom_not_negative(atom: tuple[object, ...]) -> bool:
             return False
 
 
+def add(a: int | Expr, b: int | Expr) -> Dim:
+    """The sum."""
+    return a + b
+
+
+def subtract(a: int | Expr, b: int | Expr) -> Dim:
+    """The difference."""
+    return a - b
+
+
+def negate(a: int | Expr) -> Dim:
+    """The negative."""
+    return -a
+
+
+def multiply(a: int | Expr, b: int | Expr) -> Dim:
+    """The product."""
+    return a * b
+
+
 def truncating_div(a: int | Expr, b: int | Expr) -> Dim:
     """Integer division towards zero; `None` where the sign of an inexact quotient is open."""
     if b == 0:

@@ -6,7 +6,6 @@ standard gives one, else from its formula.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 from isomorph.ir.context import broadcast
@@ -107,7 +106,7 @@ OPS: dict[Key, OpDef] = {
     ("", "Abs"): OpDef(s.same, EXACT),
     ("", "Acos"): _unary(),
     ("", "Acosh"): _unary(),
-    ("", "Add"): OpDef(s.arithmetic(operator.add), ROUNDED, commutative=True),
+    ("", "Add"): OpDef(s.arithmetic(s.add), ROUNDED, commutative=True),
     ("", "And"): OpDef(s.comparing, EXACT, commutative=True),
     ("", "Asin"): _unary(),
     ("", "Asinh"): _unary(),
@@ -153,8 +152,8 @@ OPS: dict[Key, OpDef] = {
     ("", "Min"): OpDef(s.arithmetic(s.smaller), EXACT, commutative=True),
     ("", "Mish"): _unary(5),  # Softplus (3), Tanh, Mul
     ("", "Mod"): OpDef(_mod, ROUNDED),
-    ("", "Mul"): OpDef(s.arithmetic(operator.mul), ROUNDED, commutative=True),
-    ("", "Neg"): OpDef(s.arithmetic_unary(operator.neg), EXACT),
+    ("", "Mul"): OpDef(s.arithmetic(s.multiply), ROUNDED, commutative=True),
+    ("", "Neg"): OpDef(s.arithmetic_unary(s.negate), EXACT),
     ("", "Not"): OpDef(s.same, EXACT),
     ("", "Or"): OpDef(s.comparing, EXACT, commutative=True),
     ("", "PRelu"): OpDef(_prelu, ROUNDED),
@@ -171,8 +170,8 @@ OPS: dict[Key, OpDef] = {
     ("", "Softplus"): _unary(3),  # Exp, Add, Log
     ("", "Softsign"): _unary(2),  # Add, Div
     ("", "Sqrt"): _unary(),
-    ("", "Sub"): OpDef(s.arithmetic(operator.sub), ROUNDED),
-    ("", "Sum"): OpDef(s.arithmetic(operator.add), Tolerance.SUM, commutative=True),
+    ("", "Sub"): OpDef(s.arithmetic(s.subtract), ROUNDED),
+    ("", "Sum"): OpDef(s.arithmetic(s.add), Tolerance.SUM, commutative=True),
     ("", "Swish"): _unary(6),  # alpha in the dtype of X, Mul, Sigmoid (3), Mul
     ("", "Tan"): _unary(),
     ("", "Tanh"): _unary(),

@@ -24,13 +24,13 @@ def _along_axis(ctx: Context) -> tuple[Type | None, ...]:
 
 def _batch(ctx: Context) -> tuple[Type | None, ...]:
     """Y like X, with the channels that the statistics have; running statistics like those."""
-    x, channels = ctx.shape(0), None
-    if x is not None and len(x) > 1:
-        found = [s_[0] for i in range(1, 5) if (s_ := ctx.shape(i)) is not None and len(s_) == 1]
-        channels = broadcast(ctx, (x[1],), *((c,) for c in found))
-    shape: Shape | None = x
-    if x is not None and channels is not None and channels[0] is not None:
-        shape = (x[0], channels[0], *x[2:])
+    shape = ctx.shape(0)
+    if shape is not None and len(shape) > 1:
+        given = [ctx.shape(i) for i in range(1, 5)]
+        known = [g for g in given if g is not None and len(g) == 1]
+        channels = broadcast(ctx, shape[1:2], *known) or (None,)
+        if channels[0] is not None:
+            shape = (shape[0], channels[0], *shape[2:])
     return (s.tensor(ctx.dtype(0), shape), ctx.type(3), ctx.type(4))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from isomorph.ir.opdef import OpDef, Tolerance
@@ -58,15 +56,13 @@ def _reduce(function: Arithmetic | None = None) -> ShapeRule:
         elements = ctx.dims(0)
         whole = ctx.rank(0) == 1 and ctx.dtype(0) in s.CARRIED and reduced_axes(ctx, 1) == (0,)
         if function is not None and elements and whole:
-            total = reduce(lambda a, b: _join(function, a, b), elements)
+            total: Dim = elements[0]
+            for element in elements[1:]:
+                total = None if total is None or element is None else function(total, element)
             ctx.know((total,), scalar=not ctx.attr("keepdims", 1))
         return (s.tensor(ctx.dtype(0), _shape(ctx)),)
 
     return rule
-
-
-def _join(function: Arithmetic, a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else function(a, b)
 
 
 def _argument(ctx: Context) -> tuple[Type | None, ...]:
@@ -89,7 +85,7 @@ OPS: dict[Key, OpDef] = {
     ("", "ReduceMax"): OpDef(_reduce(s.larger), Tolerance.EXACT),
     ("", "ReduceMean"): OpDef(_reduce(), Tolerance.SUM),
     ("", "ReduceMin"): OpDef(_reduce(s.smaller), Tolerance.EXACT),
-    ("", "ReduceProd"): OpDef(_reduce(operator.mul), Tolerance.SUM),
-    ("", "ReduceSum"): OpDef(_reduce(operator.add), Tolerance.SUM),
+    ("", "ReduceProd"): OpDef(_reduce(s.multiply), Tolerance.SUM),
+    ("", "ReduceSum"): OpDef(_reduce(s.add), Tolerance.SUM),
     ("", "ReduceSumSquare"): OpDef(_reduce(), Tolerance.SUM),
 }

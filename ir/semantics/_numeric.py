@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
+from typing import cast as as_type
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def limits(dtype: DType) -> tuple[Any, Any]:
         return (-top - 1 if dtype.is_signed else 0), top
     import ml_dtypes
 
-    info = ml_dtypes.finfo(dtype.numpy)
+    info = as_type("Any", ml_dtypes.finfo(dtype.numpy))
     return float(info.min), float(info.max)
 
 

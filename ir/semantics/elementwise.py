@@ -122,6 +122,14 @@ def _gelu(call: Call, x: Any) -> Array:
     return n.like(0.5 * a * n.erfc(-a / sqrt(2)), x)
 
 
+def _leaky(x: Array, alpha: float) -> Array:
+    return np.where(x < 0, alpha * x, x)
+
+
+def _thresholded(x: Array, alpha: float) -> Array:
+    return np.where(x > alpha, x, 0)
+
+
 def _swish(x: Array, alpha: float) -> Array:
     return x * n.sigmoid(alpha * x)
 
@@ -205,7 +213,7 @@ def _bitcast(call: Call, x: Any) -> Array:
 
 
 def _where(call: Call, condition: Any, x: Any, y: Any) -> Array:
-    return np.where(condition, x, y).astype(np.asarray(x).dtype, copy=False)
+    return n.like(np.where(condition, x, y), x)
 
 
 def _is_inf(call: Call, x: Any) -> Array:
@@ -288,7 +296,7 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "Identity"): (Impl(_identity),),
     ("", "IsInf"): (Impl(_is_inf),),
     ("", "IsNaN"): (Impl(_is_nan),),
-    ("", "LeakyRelu"): (_with(lambda x, alpha: np.where(x < 0, alpha * x, x), "alpha"),),
+    ("", "LeakyRelu"): (_with(_leaky, "alpha"),),
     ("", "Less"): _binary(np.less, _compared),
     ("", "LessOrEqual"): (Impl(_compared(np.less_equal)),),
     ("", "Log"): (_unary(np.log),),
@@ -323,7 +331,7 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "Swish"): (_with(_swish, "alpha"),),
     ("", "Tan"): (_unary(np.tan),),
     ("", "Tanh"): (_unary(np.tanh),),
-    ("", "ThresholdedRelu"): (_with(lambda x, alpha: np.where(x > alpha, x, 0), "alpha"),),
+    ("", "ThresholdedRelu"): (_with(_thresholded, "alpha"),),
     ("", "Where"): (Impl(_where),),
     ("", "Xor"): _binary(np.logical_xor, _compared),
 }

@@ -25,8 +25,8 @@ def _reduce(f: Reduction) -> tuple[Impl, ...]:
 
     def run(call: Call, data: Any, axes: Any = None) -> Array:
         array = np.asarray(data)
-        given = call.attr("axes") if axes is None else axes
-        chosen = tuple(int(a) for a in np.asarray(given if given is not None else ()).reshape(-1))
+        given: Any = call.attr("axes", ()) if axes is None else axes
+        chosen = tuple(np.asarray(given, np.int64).reshape(-1).tolist())
         if not chosen and not call.attr("noop_with_empty_axes", 0):
             chosen = tuple(range(array.ndim))
         chosen = tuple(sorted({a % array.ndim for a in chosen}))

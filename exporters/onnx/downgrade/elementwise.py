@@ -197,7 +197,7 @@ def _dropout_12(op: Op, patch: Patch) -> None:
         return
     keeps = Weight.of([True])
     build.done(
-        build("Identity", x) if op.outputs[0] is not None else None,
+        build("Identity", x),
         build("ConstantOfShape", build("Shape", x), value=keeps),
     )
 

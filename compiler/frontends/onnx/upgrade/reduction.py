@@ -24,7 +24,7 @@ def _axes_operand(version: int) -> Rewrite:
     """The axes became an operand; without any, all are reduced, as before."""
 
     def step(op: Op, patch: Patch) -> None:
-        axes = tuple(op.attr("axes") or ())
+        axes: tuple[int, ...] = tuple(op.attributes.get("axes", ()))
         attributes = {k: v for k, v in op.attributes.items() if k != "axes"}
         inputs = [op.inputs[0]]
         if axes:
