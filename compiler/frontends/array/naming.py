@@ -16,20 +16,30 @@ _COUNT = 100_000
 
 
 def weight_names(fn: Callable[..., Any]) -> dict[int, str]:
-    """Names by `id` of every array in reach of a function: closure, globals, defaults, self."""
+    """Names by `id` of every array in reach of a function: closure, globals, defaults, self.
+
+    A dict of parameters names its own: `W["conv1.weight"]` is `conv1.weight`, or `W.conv1.weight`
+    when something else has that name already.
+    """
     found: dict[int, str] = {}
+    taken: set[str] = set()
     seen: set[int] = set()
-    stack = [(name, value, 0) for name, value in _roots(fn)]
+    stack = [((name,), value) for name, value in _roots(fn)]
     stack.reverse()
     while stack and len(seen) < _COUNT:
-        name, value, depth = stack.pop()
+        path, value = stack.pop()
         if isinstance(value, np.ndarray):
-            found.setdefault(id(value), name)
+            whole = ".".join(filter(None, path))
+            short = ".".join(path[1:]) if len(path) > 1 else whole
+            name = whole if short in taken or short.isdigit() else short
+            if id(value) not in found:
+                found[id(value)] = name
+                taken.add(name)
             continue
-        if id(value) in seen or depth > _DEPTH:
+        if id(value) in seen or len(path) > _DEPTH:
             continue
         seen.add(id(value))
-        stack.extend((n, v, depth + 1) for n, v in _children(name, value))
+        stack.extend(((*path, name), v) for name, v in _children(value))
     return found
 
 
@@ -84,20 +94,18 @@ def _used(code: Any) -> Iterator[str]:
             yield from _used(constant)
 
 
-def _children(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
     match value:
         case dict():
-            # A dict of parameters names its own: `W["conv1.weight"]` is `conv1.weight`.
             for key, item in value.items():
-                if isinstance(key, str):
-                    yield key if isinstance(item, np.ndarray) else f"{name}.{key}", item
+                if isinstance(key, (str, int)):
+                    yield str(key), item
         case list() | tuple():
             for index, item in enumerate(value):
-                yield f"{name}.{index}" if name else str(index), item
+                yield str(index), item
         case str() | bytes() | int() | float() | complex() | np.generic():
             return
         case _ if hasattr(value, "__dict__") and not inspect.isroutine(value):
-            for key, item in vars(value).items():
-                yield f"{name}.{key}" if name else key, item
+            yield from vars(value).items()
         case _:
             return

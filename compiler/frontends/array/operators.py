@@ -85,7 +85,7 @@ def _traced(
         attributes,
         outputs=outputs,
         domain=domain,
-        version=version if definition is None else None,
+        version=(version or 1) if definition is None else None,
         types=[_type(t) for t in types],
     )
     for value in made.results:
