@@ -48,9 +48,9 @@ class Runnable:
             if op in passed_over:
                 continue
             verdict, failure = self._look_up(op)
-            if verdict == "fails" and failure is not None:
+            if verdict == "fails" and failure is not None and failure.outcome != "load-error":
                 self._refuse(op, failure.outcome, failure.why)
-            elif verdict != "runs":
+            elif verdict != "runs":  # what does not load may have been refused for its attributes
                 self._open.append((op, failure))
         if self._open:
             self._settle(graph)
