@@ -9,10 +9,6 @@ from isomorph.ir.instances import Arg, Instance
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
-def _floats(*values: float) -> Arg:
-    return Arg((len(values),), "float32", values, const=True)
-
-
 def _resize(
     x: tuple[int, ...],
     scales: tuple[float, ...] = (),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.constants import numbers
-from isomorph.ir.dims import Dim
 from isomorph.ir.graph import Graph, Value, copy_graph
 from isomorph.ir.merge import merge
 from isomorph.ir.opdef import Key, OpDef, Tolerance
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.context import Context
+    from isomorph.ir.dims import Dim
     from isomorph.ir.types import Type
 
     Types = tuple[Type | None, ...]

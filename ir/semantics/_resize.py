@@ -43,9 +43,9 @@ def resize(
         ]
     result = x
     for axis, factor, length, part in zip(axes, factors, lengths, parts, strict=True):
-        if factor == 1.0 and length == x.shape[axis] and part == (0.0, 1.0):
-            if mode != "tf_half_pixel_for_nn":
-                continue
+        same = factor == 1.0 and length == x.shape[axis] and part == (0.0, 1.0)
+        if same and mode != "tf_half_pixel_for_nn":
+            continue
         result = _axis(call, result, axis, factor, length, part)
     return _rounded(result, x.dtype)
 
@@ -205,8 +205,11 @@ def _keys(distance: np.ndarray, a: float) -> np.ndarray:
 
 
 def _rounded(result: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The result in the operand's dtype; integers round half to even and saturate, which the
-    definition leaves open and the reference interpreter does."""
+    """The result in the operand's dtype.
+
+    Integers round half to even and saturate: the definition leaves it open, and the reference
+    interpreter does so.
+    """
     if result.dtype == dtype:
         return result
     kind = DType.of(dtype)
