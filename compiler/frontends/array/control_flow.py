@@ -70,8 +70,9 @@ def cond(
             f"xp.cond needs a bool of one element, {flag.type} was given", "xp.any(x) or xp.all(x)"
         )
     scope = current()
-    first, second = _branch(scope, "then", true_fn, operands), _branch(
-        scope, "else", false_fn, operands
+    first, second = (
+        _branch(scope, "then", true_fn, operands),
+        _branch(scope, "else", false_fn, operands),
     )
     _unify(first, second)
     captures = _joined(first.scope, second.scope)
@@ -104,13 +105,10 @@ class _Branch:
         return _rebuilt(self.result, iter(arrays))
 
 
-def _branch(
-    outer: Scope, name: str, fn: Callable[..., Any], operands: Sequence[Any]
-) -> _Branch:
+def _branch(outer: Scope, name: str, fn: Callable[..., Any], operands: Sequence[Any]) -> _Branch:
     scope = Scope(outer.trace, Graph(f"{name}_branch"), outer)
     with entered(scope):
-        branch = _Branch(scope, fn(*operands))
-    return branch
+        return _Branch(scope, fn(*operands))
 
 
 def _unify(first: _Branch, second: _Branch) -> None:

@@ -143,7 +143,7 @@ class TracedDim:
     def __bool__(self) -> bool:
         return bool(self != 0)
 
-    def __index__(self) -> int:
+    def __index__(self) -> int:  # noqa: PLE0305 - it only raises
         self._fail("is used where Python or numpy needs a number at once")
 
     def __int__(self) -> int:

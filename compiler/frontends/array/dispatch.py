@@ -46,7 +46,8 @@ class ArrayRules:
         if name in METHODS:
             return functools.partial(_method, name, array)
         if callable(getattr(np.ndarray, name, None)):
-            raise TraceError(f"the method {name}() of arrays is not captured", _REPLACED.get(name, ""))
+            instead = _REPLACED.get(name, "")
+            raise TraceError(f"the method {name}() of arrays is not captured", instead)
         return None
 
     def ufunc(self, ufunc: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -80,7 +81,9 @@ class ArrayRules:
         return placeholder(name_of(function), function, args, kwargs)
 
 
-def call(path: str, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def call(
+    path: str, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
     """A rule with the caller's arguments; those that it does not take are named."""
     try:
         bound = signature(rule).bind(*args, **kwargs)
@@ -113,7 +116,7 @@ def signature(rule: Callable[..., Any]) -> inspect.Signature:
 
 @functools.cache
 def paths() -> dict[Any, str]:
-    """numpy's own function objects, by identity: aliases such as `np.concat` are the same object."""
+    """Numpy's own function objects; aliases such as `np.concat` are the same object."""
     found: dict[Any, str] = {}
     for path in FUNCTIONS:
         function: Any = np

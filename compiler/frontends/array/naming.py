@@ -56,7 +56,7 @@ def _roots(fn: Any) -> Iterator[tuple[str, Any]]:
     if not inspect.isfunction(function):
         if not inspect.isbuiltin(fn) and hasattr(fn, "__dict__"):
             yield "", fn
-            function = getattr(type(fn), "__call__", None)
+            function = type(fn).__call__
         if not inspect.isfunction(function):
             return
     yield from _names_of(function, set())

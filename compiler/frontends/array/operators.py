@@ -91,8 +91,7 @@ def _traced(
     for value in made.results:
         if value.type is None:
             raise TraceError(
-                f"what {name} returns for {', '.join(str(v.type) for v in made.operands)} cannot be "
-                "told",
+                f"the type of what {made} returns cannot be told",
                 f"xp.op({name!r}, …, types=['float32[n, 3]'])",
             )
     results = tuple(Traced(v, scope) for v in made.results)
@@ -110,10 +109,7 @@ def _eager(
 ) -> Any:
     """The operator's meaning on numpy arrays; float64 stays float64, and subclasses are kept."""
     dtypes = operand_dtypes(definition, inputs, eager=True)
-    arrays = [
-        None if v is None else np.asanyarray(v) if d is None else np.asanyarray(v).astype(d, copy=False)
-        for v, d in zip(inputs, dtypes, strict=True)
-    ]
+    arrays = [None if v is None else _array(v, d) for v, d in zip(inputs, dtypes, strict=True)]
     graph = Graph("eager")
     operands = [
         None if a is None else graph.add_input(f"x{i}", TensorType(DType.of(a.dtype), a.shape))
@@ -126,6 +122,11 @@ def _eager(
     kind = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
     results = tuple(_as(np.asarray(r), kind) for r in evaluate(made, plain, wide=wide))
     return results if outputs > 1 else results[0]
+
+
+def _array(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
+    found = np.asanyarray(value)
+    return found if dtype is None else found.astype(dtype, copy=False)
 
 
 def _as(array: np.ndarray, kind: type | None) -> Any:
@@ -162,9 +163,7 @@ def operand_dtypes(
     return found
 
 
-def _widened(
-    dtype: np.dtype[Any], formal: schema.Operand, inputs: Sequence[Any]
-) -> np.dtype[Any]:
+def _widened(dtype: np.dtype[Any], formal: schema.Operand, inputs: Sequence[Any]) -> np.dtype[Any]:
     """float64 for a float next to a float64 array, where the operator has it."""
     double = any(getattr(v, "dtype", None) == np.float64 for v in inputs)
     if double and DType.of(dtype).is_float and DType.FLOAT64.schema_name in formal.dtypes:
@@ -200,9 +199,8 @@ def _check(
         if name not in definition.attributes:
             close = get_close_matches(name, definition.attributes, n=1)
             known = ", ".join(definition.attributes) or "none"
-            raise TraceError(
-                f"{label} has no attribute {name!r}; it has {known}", f"{close[0]}=…" if close else ""
-            )
+            instead = f"{close[0]}=…" if close else ""
+            raise TraceError(f"{label} has no attribute {name!r}; it has {known}", instead)
     for known_attribute in definition.attributes.values():
         if known_attribute.required and attributes.get(known_attribute.name) is None:
             raise TraceError(f"{label} needs the attribute {known_attribute.name!r}")

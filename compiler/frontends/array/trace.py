@@ -6,7 +6,6 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.dispatch import ArrayRules
 from isomorph.frontends.array.errors import TraceError
@@ -196,5 +195,3 @@ def _name(fn: Callable[..., Any]) -> str:
 def _origin(fn: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(fn), "__code__", None)
     return f"{Path(code.co_filename).name}:{_name(fn)}" if code is not None else _name(fn)
-
-

@@ -9,12 +9,14 @@ import numpy as np
 from isomorph.frontends.array.build import cast, elementwise, lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import is_weak, kind, resolve
+from isomorph.frontends.array.python_operators import COMPARISONS
 from isomorph.frontends.array.rules import arithmetic, logic, transcendental
 from isomorph.frontends.array.scope import current
-from isomorph.frontends.array.traced import COMPARISONS, Traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from isomorph.frontends.array.traced import Traced
 
 UFUNCS: dict[str, str | Callable[..., Any]] = {
     **arithmetic.UFUNCS,
@@ -33,14 +35,12 @@ REDUCTIONS = {
 }
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 
-_COMPARISONS = frozenset(COMPARISONS.values())
-
 
 def apply(name: str, operands: Sequence[Any], dtype: Any = None) -> Any:
     """The result of a ufunc on operands of which at least one is traced."""
     ufunc: np.ufunc = getattr(np, name)
     weak = all(map(is_weak, operands))
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         operands = _fitting(operands)
     if dtype is not None:
         operands = [lift(v, np.dtype(dtype)) for v in operands]
@@ -94,10 +94,8 @@ def in_place(name: str, target: Traced, result: Any) -> Traced:
 def options(ufunc: np.ufunc, kwargs: Mapping[str, Any]) -> Any:
     """The `dtype` among a ufunc's keyword arguments; raises TraceError for what is not traced."""
     for name, value in kwargs.items():
-        plain = {"where": True, "casting": "same_kind", "order": "K", "subok": True}
-        if name == "dtype" or value is None or (name in plain and value is plain[name]):
-            continue
-        if name == "casting" or name == "order":
+        plain = {"where": True, "subok": True}
+        if name in ("dtype", "casting", "order") or value is None or value is plain.get(name, ...):
             continue
         what = {
             "out": "writes into an array that exists",

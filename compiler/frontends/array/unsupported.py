@@ -162,7 +162,7 @@ def _dummy(value: Any, sizes: Mapping[str, int], rng: np.random.Generator) -> An
 def _dims(
     first: tuple[int, ...], second: tuple[int, ...], names: Sequence[str]
 ) -> tuple[int | Expr | None, ...]:
-    """Dims that were the same for both sets of primes are numbers, those that were a symbol's, it."""
+    """A size that both sets of primes gave is a number; one that a symbol had is the symbol."""
     sizes = list(zip(names, *_PRIMES, strict=False))
     found: list[int | Expr | None] = []
     for a, b in zip(first, second, strict=True):

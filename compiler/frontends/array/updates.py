@@ -80,5 +80,3 @@ def _eager(x: Any, key: Any, reduction: str, value: Any) -> Any:
     else:
         _NUMPY[reduction].at(made, key, value)
     return made
-
-

@@ -59,9 +59,7 @@ def flatnonzero(a: Any) -> Traced:
     return nonzero(ravel(a))[0]
 
 
-def take(
-    a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise"
-) -> Traced:
+def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Traced:
     """Gather; `mode` says what becomes of indices out of range, as in numpy."""
     x = lift(a)
     if axis is None:
@@ -157,13 +155,8 @@ def _fitting(bound: Any, dtype: np.dtype[Any]) -> Any:
     """A Python integer bound beyond the dtype bounds nothing, in numpy."""
     if dtype.kind in "iu" and is_weak(bound) and type(bound) is int:
         limits = np.iinfo(dtype)
-        return builtin_clip(bound, limits.min, limits.max)
+        return min(max(bound, int(limits.min)), int(limits.max))
     return bound
-
-
-def builtin_clip(value: int, low: int, high: int) -> int:
-    """`value` within a range."""
-    return low if value < low else high if value > high else value
 
 
 def nan_to_num(

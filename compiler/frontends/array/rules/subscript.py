@@ -87,7 +87,7 @@ def _item(key: Any) -> Any:
     dim = as_dim(key)
     if dim is not None:
         return _Pick(dim)
-    if isinstance(key, Traced) or isinstance(key, (np.ndarray, list, tuple)):
+    if isinstance(key, (Traced, np.ndarray, list, tuple)):
         array = lift(np.zeros(0, np.int64) if isinstance(key, (list, tuple)) and not key else key)
         if array.dtype.kind not in "biu":
             raise TraceError(
@@ -210,7 +210,7 @@ def _wrapped(values: Sequence[Any]) -> list[Any]:
 
 
 def _check_bounds(x: Traced, axis: int, at: Size) -> None:
-    """numpy's IndexError: known not to come, or recorded as a constraint."""
+    """Numpy's IndexError: known not to come, or recorded as a constraint."""
     what = f"index {at} of axis {axis} of {x.type}"
     facts = current().trace.facts
     if facts.decide(at, ">=", 0) is False:
