@@ -81,6 +81,7 @@ class Court:
         self._same = Same(reference, candidate)
         self._dtypes: list[DType | None] | None = None
         self._judged_case: Case | None = None
+        self._explained = False
         self._beside: Candidate | None = None
 
     def try_case(self, case: Case) -> bool:
@@ -262,10 +263,10 @@ class Court:
             return
         at = tuple(int(i) for i in np.argwhere(mismatch)[0])
         text = f"at {list(at)} it is {given[at]}, the reference gives {truth[at]:.6g}"
-        if case.hostile and self._nodes_are_right(case):
+        if self._nodes_are_right(case) and (case.hostile or self._explained):
             self.note(
-                f"output {self.outputs[index].name}: under hostile values NaN or infinity stand in "
-                "other places than in float64, though every node is right on what it was given"
+                f"output {self.outputs[index].name}: NaN or infinity stand in other places than in "
+                "float64, though every node is right, or known, on what it was given"
             )
             return
         self._output(
@@ -284,6 +285,7 @@ class Court:
     def _judge_nodes(self, case: Case, values: dict[Any, Any]) -> None:
         started = time.monotonic()
         self._judged_case = case
+        self._explained = False
         first: list[Divergence] = []
 
         def sink(op: Op, finding: Finding) -> None:
@@ -292,6 +294,7 @@ class Court:
                 tally = Tally(locate.node_name(op), op.type, op.where)
                 self.nodes[op] = tally
             tally.add(finding, "well", hostile=case.hostile)
+            self._explained |= finding.status is Status.RUNTIME
             if finding.status is Status.FAIL:
                 if not first:
                     first.append(locate.divergence(op, finding.reason))

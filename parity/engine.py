@@ -323,7 +323,8 @@ class _Run:
         for judged in (*outputs, *nodes):
             status = worse(status, judged.status)
         if status is Status.FAIL:
-            worst = next(j for j in (*outputs, *nodes) if j.status is Status.FAIL)
+            failed = [j for j in (*outputs, *nodes) if j.status is Status.FAIL]
+            worst = next((j for j in failed if j.question in {"same", "structure"} or j.op), failed[0])
             kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
             return Status.FAIL, f"{kind}: {worst.reason}"
         if not court.cases:

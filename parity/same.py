@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
 from isomorph.parity.constants import Rewritten
 from isomorph.parity.noise import DOUBLE, Spread, probe
+from isomorph.parity.sources import GraphReference
 from isomorph.parity.tolerance import is_exact, tolerance_of
 from isomorph.parity.verdict import Status
 from isomorph.parity.well import Finding
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 ROUNDING_FACTOR = 256.0
 CONSTANT_FACTOR = 12.0
 FIRST_PROBES, ALL_PROBES = 6, 40
+HOPELESS = 1e3
+"""So far beyond what a few probes allow that more would not explain it; unless something jumps."""
+JUMPING = (Tolerance.DISCONTINUOUS, Tolerance.CONTROL, None)
 FREE = 8 * DOUBLE
 """Relative difference that needs no explanation."""
 
@@ -40,6 +45,9 @@ class Same:
         self.reference = reference
         self.candidate = candidate
         self._rewritten: Rewritten | None = None
+        self._jumps = any(
+            tolerance_of(op) in JUMPING for _, op in candidate.graph.walk()
+        ) or not isinstance(reference, GraphReference)
         self._sign_matters = [_exact_upstream(candidate.graph, v) for v in candidate.graph.outputs]
 
     def compare(
@@ -104,7 +112,7 @@ class Same:
             allowed = noise.allowed(index, probes)
             unstable = noise.flipped(index)
             over = bad & ~(finite & (error <= allowed)) & ~(~finite & unstable)
-            if not over.any():
+            if not over.any() or (not self._jumps and (error[over] > HOPELESS * allowed[over]).any()):
                 break
         figure = _largest(np.where(finite, error, 0.0))
         if over.any():
@@ -204,8 +212,6 @@ class _Noise:
 
 def _exact_upstream(graph: Graph, output: Value) -> bool:
     """Whether the sign of a zero is determined: nothing before sums, or takes a maximum."""
-    from isomorph.ir.opdef import Tolerance
-
     seen: set[int] = set()
     stack = [output]
     while stack:

@@ -66,6 +66,7 @@ INDEXED = {
     ("ScatterElements", 1): True,
     ("OneHot", 0): True,
 }
+RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 AXES = {
     ("Unsqueeze", 1),
     ("Squeeze", 1),
@@ -113,7 +114,7 @@ def _uses(graph: Graph, start: Value) -> Iterator[Role]:
                 if operand is value:
                     role = _role(op, position)
                     if role is not None:
-                        yield replace(role, offset=offset)
+                        yield replace(role, offset=role.offset + offset)
                     through = THROUGH.get(op.type, -1)
                     if not op.domain and (through is None or through == position):
                         stack += [(current, r, offset) for r in op.results]
@@ -132,6 +133,10 @@ def _role(op: Op, position: int) -> Role | None:
     if op.domain:
         return None
     key = (op.type, position)
+    if op.type in RECURRENT and position == 4:
+        steps = _shape(op.input(0))
+        axis = 1 if op.attr("layout", 0) else 0
+        return None if steps is None else Role("index", bound=steps[axis], offset=-1)
     if key in INDEXED:
         return _index(op)
     if op.type in COMPARISONS:

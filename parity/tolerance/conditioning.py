@@ -52,4 +52,4 @@ def bound(
     hard = 32 * unit.u * terms * moved + 16 * unit.ulp(truth) + terms * unit.tiny
     largest = max((float(np.fmax.reduce(np.abs(v), axis=None, initial=0.0)) for v in floats), default=0.0)
     peak = np.full(truth.shape, largest * largest * terms)
-    return Bound(soft, lambda: hard, peak, f"conditioning, sums of up to {terms} terms")
+    return Bound(soft, lambda: hard, peak, f"conditioning, sums of up to {terms} terms", spreads=True)

@@ -60,6 +60,7 @@ def bound(
         lambda: np.abs(scale) * hard + 2 * ends,
         peak,
         f"mean and variance of {shape[1]} elements",
+        spreads=True,
     )
 
 
@@ -119,4 +120,4 @@ def _batch(op: Op, operands: Sequence[Any], truth: np.ndarray, unit: Unit) -> Bo
     factor = np.abs(scale) / np.sqrt(variance + float(op.attr("epsilon", 1e-5)))
     sizes = 4 * np.abs(x) * factor + 5 * np.abs(mean) * factor + 2 * np.abs(shift) + np.abs(truth)
     soft = unit.u * sizes + unit.ulp(truth) + unit.tiny
-    return Bound(soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)")
+    return Bound(soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)", spreads=True)

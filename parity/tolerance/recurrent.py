@@ -3,7 +3,8 @@
 Every step sums K = input + hidden products per gate and applies gates whose library functions have
 their own error. Weights enter at every step, so a relative change of the weights stands for a
 backward error of each step's sums; states that contract forget old errors, which the measured
-reaction knows. The gates' functions add an absolute error of a few units at scale 1 per step.
+reaction knows. The gates' functions add an absolute error of a few units at scale 1 per step, which the
+states that they select from multiply.
 """
 
 from __future__ import annotations
@@ -34,9 +35,17 @@ def bound(
     terms = weights.shape[-1] + recurrence.shape[-1] + 1
     steps = max(x.shape[0], 1)
     moved = conditioning.reaction(op, operands, truth, index)
-    size = np.maximum(1.0, np.abs(truth))
+    states = [np.asarray(v) for v in operands[5:7] if v is not None]
+    size = np.maximum(_largest(states), np.maximum(1.0, np.abs(truth)))
     gates = GATES * unit.u * min(np.sqrt(steps), 8.0) * size
     soft = 8 * unit.u * np.sqrt(terms) * moved + gates + 4 * unit.ulp(truth)
     hard = 32 * unit.u * terms * moved + 4 * gates * np.sqrt(steps) + 16 * unit.ulp(truth)
-    peak = np.full(truth.shape, float(np.fmax.reduce(np.abs(x), axis=None, initial=0.0)) * terms)
-    return Bound(soft, lambda: hard, peak, f"conditioning over {steps} steps of {terms} terms")
+    data, factors = (_largest(v) for v in ([x, *states], [weights, recurrence]))
+    peak = np.full(truth.shape, terms * max(data, 1.0) * max(factors, 1.0))
+    basis = f"conditioning over {steps} steps of {terms} terms"
+    return Bound(soft, lambda: hard, peak, basis, spreads=True)
+
+
+def _largest(arrays: Sequence[np.ndarray]) -> float:
+    found = (float(np.fmax.reduce(np.abs(v), axis=None, initial=0.0)) for v in arrays)
+    return max(found, default=0.0)

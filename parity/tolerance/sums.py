@@ -53,7 +53,10 @@ def plain(
         share = POSITIVE[op.type]
         soft = share * 8 * unit.u * np.sqrt(terms) * size + 4 * unit.ulp(truth)
         hard = share * gamma(terms + 2, unit.u) * size + 8 * unit.ulp(truth)
-        hard = hard + terms * unit.tiny
+        underflow = terms * unit.tiny
+        if op.type != "ReduceL1":  # squares underflow long before their root would
+            underflow = np.sqrt(underflow)
+        soft, hard = soft + underflow, hard + underflow
         peak = size * size if op.type == "ReduceL2" else size
         return Bound(soft, lambda: hard, peak, f"a sum of {terms} terms ≥ 0")
     if op.type == "ReduceProd":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -59,12 +59,14 @@ class Bound:
         peak: the largest magnitude that a partial result may have; beyond the format's range the
             run time may overflow where float64 does not.
         basis: the rule, for reports.
+        spreads: an overflow of a partial result may leave a finite result, and a wrong one.
     """
 
     soft: np.ndarray
     at_most: Callable[[], np.ndarray]
     peak: np.ndarray
     basis: str
+    spreads: bool = False
 
     @property
     def hard(self) -> np.ndarray:
@@ -75,7 +77,7 @@ class Bound:
     def scaled(self, factor: float) -> Bound:
         """Both limits times a factor: for float64, whose truth is itself rounded."""
         at_most = self.at_most
-        return Bound(self.soft * factor, lambda: at_most() * factor, self.peak, self.basis)
+        return replace(self, soft=self.soft * factor, at_most=lambda: at_most() * factor)
 
 
 def gamma(terms: float, u: float) -> float:
