@@ -61,8 +61,8 @@ _LEGEND = """\
 - **no kernel**: element types that ONNX allows and that this release does not run at any opset.
 - **differs**: element types at which some result was not accepted; the reason is below the table.
 - **cases**: parity cases behind the yes.
-- **array**: functions of `isomorph.array` that use the operator, from the front end's own tables;
-  every operator is also within reach of `xp.op`.
+- **array**: how array functions spell it, as the front end's own table says; every operator is
+  also within reach of `xp.op`.
 """
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.exporters.coverage.ledger import Entry, Tally
 from isomorph.exporters.coverage.measure import cell
-from isomorph.exporters.coverage.measure.digest import digest, family_of
-from isomorph.exporters.coverage.measure.spellings import spellings
+from isomorph.exporters.coverage.measure.digest import digest, family_of, spelled
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
 from isomorph.ir import schema
 from isomorph.ir.errors import IsomorphError
@@ -51,7 +50,7 @@ class Notebook:
     dtypes: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     refused: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     stuck: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list[str])
 
     def fail(self, name: str, problems: list[str]) -> None:
         """Remember in words what went wrong with a case."""
@@ -83,7 +82,7 @@ def measure_operator(
         {k: tuple(sorted(v)) for k, v in book.refused.items()},
         {k: tuple(sorted(v)) for k, v in book.stuck.items()},
         tuple(sorted(book.failures)[:MOST_FAILURES]),
-        spellings(key),
+        spelled(key),
     )
 
 
