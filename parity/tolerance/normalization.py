@@ -42,6 +42,8 @@ def bound(
         case "GroupNormalization":
             groups = x.shape[0] * int(op.attr("num_groups"))
             shape = (groups, x.size // max(groups, 1))
+        case "MeanVarianceNormalization":
+            return _over_axes(x, truth, tuple(int(a) for a in op.attr("axes", (0, 2, 3))), unit)
         case _:
             return None
     if not x.size:
@@ -54,7 +56,8 @@ def bound(
         for h in (False, True)
     )
     ends = 2 * unit.u * (np.abs(truth) + np.abs(shift)) + unit.ulp(truth) + unit.tiny
-    peak = np.broadcast_to((rows * rows).sum(-1, keepdims=True), rows.shape).reshape(x.shape)
+    peak = np.broadcast_to(np.nansum(rows * rows, -1, keepdims=True), rows.shape).reshape(x.shape)
+    peak = np.fmax(peak, np.fmax(np.abs(scale), np.abs(shift)))
     return Bound(
         np.abs(scale) * soft + ends,
         lambda: np.abs(scale) * hard + 2 * ends,
@@ -62,6 +65,25 @@ def bound(
         f"mean and variance of {shape[1]} elements",
         spreads=True,
     )
+
+
+def _over_axes(x: np.ndarray, truth: np.ndarray, axes: tuple[int, ...], unit: Unit) -> Bound:
+    """MeanVarianceNormalization: (x − m)/(σ + 10⁻⁹), statistics over any axes."""
+    axes = tuple(a % x.ndim for a in axes)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    moved = x.transpose(*kept, *axes)
+    rows = moved.reshape(prod(moved.shape[: len(kept)]), -1)
+    back = np.argsort([*kept, *axes])
+
+    def restored(array: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(array, rows.shape).reshape(moved.shape).transpose(back)
+
+    ends = 2 * unit.u * np.abs(truth) + 2 * unit.ulp(truth) + unit.tiny
+    soft = restored(_standardized(rows, 1e-18, unit, centred=True, hard=False))
+    hard = restored(_standardized(rows, 1e-18, unit, centred=True, hard=True))
+    peak = restored(np.nansum(rows * rows, -1, keepdims=True))
+    basis = f"mean and variance of {rows.shape[1]} elements"
+    return Bound(soft + ends, lambda: hard + 2 * ends, peak, basis, spreads=True)
 
 
 def _standardized(
