@@ -13,6 +13,7 @@ from isomorph.frontends.array import ufuncs
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.methods import METHODS
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED, VIEWS
 from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.unsupported import placeholder
@@ -35,7 +36,7 @@ class ArrayRules:
     def function(self, path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A function by its path in numpy's namespace."""
         if path == "__array_namespace__":
-            return sys.modules[__package__]
+            return sys.modules[__name__.rpartition(".")[0]]
         if path in ufuncs.UFUNCS or path in GENERALISED:
             dtype = ufuncs.options(getattr(np, path), kwargs)
             return _apply(path, args, dtype)
@@ -103,7 +104,7 @@ def _share(found: Any, source: Any) -> None:
     if isinstance(found, Traced) and isinstance(source, Traced):
         if found is not source:
             found.share(source)
-    elif isinstance(found, (tuple, list)):
+    elif is_many(found):
         for item in found:
             _share(item, source)
 
