@@ -102,10 +102,10 @@ def _standardized(
             d_mean = growth * np.abs(rows).mean(-1, keepdims=True)
         else:
             d_mean = growth * (norm / terms + np.abs(mean))
-        d_mean = d_mean + u * np.abs(mean)
+        d_mean = d_mean + u * np.abs(mean) + unit.tiny
     size = np.abs(difference)
-    d_difference = u * size + d_mean
-    d_variance = (growth + 2 * u) * variance + d_mean**2
+    d_difference = u * size + d_mean + unit.tiny
+    d_variance = (growth + 2 * u) * variance + d_mean**2 + 2 * unit.tiny
     d_variance = d_variance + 2 * d_mean * size.mean(-1, keepdims=True)
     if hard and centred:
         square = (rows * rows).mean(-1, keepdims=True)
