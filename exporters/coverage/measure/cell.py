@@ -103,6 +103,15 @@ def reads_back(graph: Graph, opset: int, feeds: Feeds, wide: list[Any]) -> list[
     return problems + _differences(folded, wide, "optimized", CLOSE + FOLDED * _unit(again))
 
 
+def upgrades(graph: Graph, feeds: Feeds) -> list[str]:
+    """What is wrong with a graph of old versions once it is upgraded."""
+    wide = interpret(graph, feeds, wide=True)
+    left = upgrade(graph)
+    if left:
+        return [f"does not upgrade: {left[0].reason}"]
+    return _differences(interpret(graph, feeds, wide=True), wide, "upgraded")
+
+
 def runs(graph: Graph, opset: int, ir_version: int, feeds: Feeds) -> Told:
     """What onnxruntime makes of a written graph, node by node."""
     told = Told()

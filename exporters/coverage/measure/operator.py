@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph.exporters.coverage.ledger import Entry, Tally
 from isomorph.exporters.coverage.measure import cell
 from isomorph.exporters.coverage.measure.digest import digest, family_of, spelled
+from isomorph.exporters.coverage.measure.old_forms import old_form
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
 from isomorph.ir import schema
 from isomorph.ir.errors import IsomorphError
@@ -73,6 +74,7 @@ def measure_operator(
     for number, instance in enumerate(INSTANCES.get(key) or ()):
         for main in dtypes_of(key, instance):
             _Use(key, number, instance, main, limits, book, say, skip).measure()
+    _old_forms(key, book)
     return Entry(
         digest(key, releases),
         family_of(key),
@@ -84,6 +86,18 @@ def measure_operator(
         tuple(sorted(book.failures)[:MOST_FAILURES]),
         spelled(key),
     )
+
+
+def _old_forms(key: Key, book: Notebook) -> None:
+    """Versions that only hand-made models have."""
+    for version in schema.versions(*key):
+        made = old_form(key, version)
+        if made is None:
+            continue
+        problems = cell.upgrades(*made)
+        book.imports[version] += Tally(int(not problems), 1)
+        if problems:
+            book.fail(f"{key[1]}-{version}", problems)
 
 
 class _Use:
