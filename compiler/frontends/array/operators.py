@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -120,17 +120,17 @@ def _eager(
                         domain=definition.domain)  # fmt: skip
     plain = [None if a is None else np.asarray(a) for a in arrays]
     wide = any(a is not None and a.dtype == np.float64 for a in plain)
-    kind = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
+    kind: Any = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
     results = tuple(_as(np.asarray(r), kind) for r in evaluate(made, plain, wide=wide))
     return results if outputs > 1 else results[0]
 
 
-def _array(value: Any, dtype: np.dtype[Any] | None) -> Any:
-    found: np.ndarray = np.asanyarray(value)
+def _array(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
+    found = cast("np.ndarray", np.asanyarray(value))
     return found if dtype is None else found.astype(dtype, copy=False)
 
 
-def _as(array: np.ndarray, kind: type | None) -> Any:
+def _as(array: np.ndarray, kind: Any) -> Any:
     return array if kind is None else array.view(kind)
 
 

@@ -16,6 +16,7 @@ from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr
 from isomorph.ir.errors import SpecError
 from isomorph.ir.graph import Graph
+from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,7 +135,8 @@ def _by_name(
 
 def _define(scope: Scope, value: Value) -> None:
     """Let every symbol that stands alone as a dim of this input be computed from it."""
-    for axis, dim in enumerate(getattr(value.type, "shape", None) or ()):
+    shape = value.type.shape if isinstance(value.type, TensorType) else None
+    for axis, dim in enumerate([] if shape is None else shape):
         if isinstance(dim, Expr) and str(dim).isidentifier():
             scope.trace.symbols.setdefault(str(dim), (scope, value, axis))
 
