@@ -40,11 +40,13 @@ ARITHMETIC = frozenset(
         "CumSum",
         "Div",
         "Gemm",
+        "Mod",
         "MatMul",
         "Mul",
         "Neg",
         "Pow",
         "ReduceL1",
+        "ReduceL2",
         "ReduceProd",
         "ReduceSum",
         "ReduceSumSquare",
@@ -129,7 +131,7 @@ def _left_open(op: Op, operands: Sequence[Any], got: np.ndarray, bad: np.ndarray
     """Why a difference is nobody's fault, when the elements that differ say so."""
     if got.dtype.name == "float8_e8m0fnu" and op.type in {"Cast", "CastLike"}:
         x = np.asarray(operands[0])
-        if x.dtype.kind in "fV" and not (bad & (x.astype(np.float64) > 0)).any():
+        if x.dtype.kind in "fViu" and not (bad & (x.astype(np.float64) > 0)).any():
             return "the standard leaves the cast of what is not positive to float8e8m0 open"
     if got.dtype.kind not in "iu":
         if op.type in {"Cast", "CastLike"} and got.dtype.kind in "OUST":
@@ -151,6 +153,7 @@ def _left_open(op: Op, operands: Sequence[Any], got: np.ndarray, bad: np.ndarray
         given = [v if v is None else _as_float(np.asarray(v)) for v in operands[:2]]
         with np.errstate(all="ignore"):
             size = np.abs(np.asarray(evaluate(op, [*given, *operands[2:]])[0], np.float64))
+            size = size**2 if op.type == "ReduceL2" else size
         if not (bad & np.isfinite(size) & (size <= info.max)).any():
             return "the standard leaves integer overflow and division by zero open"
     return ""

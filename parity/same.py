@@ -1,9 +1,9 @@
 """Question 1: are reference and candidate the same function, in float64, from their own sources?
 
-Equal to a few float64 roundings is equal. Otherwise the difference is measured against what
-rounding itself does at that input, element by element (`noise`): the reference's and the candidate's
-own float64 noise, times a wide factor, and the effect of one stored rounding of each constant that a
-pass rewrote (`constants`). See docs/parity.md for the factors.
+Equal to a few float64 roundings is equal. Otherwise the difference is held against what rounding
+itself does at that input, element by element (`noise`): the float64 noise of reference and
+candidate, times a wide factor, and the effect of one stored rounding of each constant that a pass
+rewrote (`constants`). See docs/parity.md for the factors.
 """
 
 from __future__ import annotations
@@ -112,14 +112,18 @@ class Same:
             allowed = noise.allowed(index, probes)
             unstable = noise.flipped(index)
             over = bad & ~(finite & (error <= allowed)) & ~(~finite & unstable)
-            if not over.any() or (not self._jumps and (error[over] > HOPELESS * allowed[over]).any()):
+            if not over.any() or (
+                not self._jumps and (error[over] > HOPELESS * allowed[over]).any()
+            ):
                 break
         figure = _largest(np.where(finite, error, 0.0))
         if over.any():
             return Finding(
                 Status.FAIL, _say(over, wanted, got, allowed), _ratio(error, wanted), figure
             )
-        jump = bad & (noise.flipped(index) | (error > 2.0**-20 * np.maximum(np.abs(wanted), 1e-300)))
+        jump = bad & (
+            noise.flipped(index) | (error > 2.0**-20 * np.maximum(np.abs(wanted), 1e-300))
+        )
         jump &= error > 4 * noise.constant_part(index)
         if jump.any():
             at = _first(jump)
@@ -132,9 +136,7 @@ class Same:
             )
         return Finding(max_ulp=_ratio(error, wanted), max_abs=figure)
 
-    def _discrete(
-        self, index: int, wanted: np.ndarray, got: np.ndarray, noise: _Noise
-    ) -> Finding:
+    def _discrete(self, index: int, wanted: np.ndarray, got: np.ndarray, noise: _Noise) -> Finding:
         problem = exact.differs(got, wanted)
         if not problem:
             return Finding()
@@ -204,9 +206,7 @@ class _Noise:
         rewritten = same.rewritten()
         if rewritten.count:
             program = same.candidate.program
-            probe(
-                lambda s: rewritten.run(program, inputs, s), self._got, self._of_constants, seeds
-            )
+            probe(lambda s: rewritten.run(program, inputs, s), self._got, self._of_constants, seeds)
         self._done = probes
 
 

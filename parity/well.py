@@ -156,9 +156,7 @@ def _figures(error: np.ndarray, truth: np.ndarray, unit: Unit) -> Finding:
         if not finite.any():
             return Finding()
         ulps = np.where(finite, error / unit.ulp(truth), 0.0)
-        return Finding(
-            max_ulp=float(ulps.max()), max_abs=float(np.where(finite, error, 0.0).max())
-        )
+        return Finding(max_ulp=float(ulps.max()), max_abs=float(np.where(finite, error, 0.0).max()))
 
 
 def _say(

@@ -3,8 +3,8 @@
 The mean of K terms carries δm, the error of a sum (soft: 4u√K, hard: γ_K) and one rounding; each
 x − m then carries u|x − m| + δm. A variance from those differences carries the error of a sum of
 squares and 2δm·mean|x − m| + δm². The formula E[x²] − m² instead carries γ_K E[x²]: that is the
-hard limit, as the standard does not forbid it; the soft one wants the differences. Half the relative
-error of v + ε passes into the root, and all of it scales with |scale·(x − m)/√(v + ε)|.
+hard limit, as the standard does not forbid it; the soft one wants the differences. Half of the
+relative error of v + ε passes into the root, and all of it scales with |scale·(x − m)/√(v + ε)|.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.types import DType
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def bound(
             return _over_axes(x, truth, tuple(int(a) for a in op.attr("axes", (0, 2, 3))), unit)
         case _:
             return None
+    unit = _stashed(op, unit)
     if not x.size:
         nothing = np.zeros(x.shape)
         return Bound(nothing, lambda: nothing, nothing, "nothing")
@@ -67,8 +69,17 @@ def bound(
     )
 
 
+def _stashed(op: Op, unit: Unit) -> Unit:
+    """The format of the statistics, where `stash_type` names one that is coarser."""
+    found = op.attr("stash_type")
+    if found is None:
+        return unit
+    named = Unit.of(DType(found))
+    return named if named.u > unit.u else unit
+
+
 def _over_axes(x: np.ndarray, truth: np.ndarray, axes: tuple[int, ...], unit: Unit) -> Bound:
-    """MeanVarianceNormalization: (x − m)/(σ + 10⁻⁹), statistics over any axes."""
+    """MeanVarianceNormalization: (x − m)/(√v + 10⁻⁹), statistics over any axes."""
     axes = tuple(a % x.ndim for a in axes)
     kept = [a for a in range(x.ndim) if a not in axes]
     moved = x.transpose(*kept, *axes)
@@ -142,4 +153,6 @@ def _batch(op: Op, operands: Sequence[Any], truth: np.ndarray, unit: Unit) -> Bo
     factor = np.abs(scale) / np.sqrt(variance + float(op.attr("epsilon", 1e-5)))
     sizes = 4 * np.abs(x) * factor + 5 * np.abs(mean) * factor + 2 * np.abs(shift) + np.abs(truth)
     soft = unit.u * sizes + unit.ulp(truth) + unit.tiny
-    return Bound(soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)", spreads=True)
+    return Bound(
+        soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)", spreads=True
+    )

@@ -1,11 +1,11 @@
 """LSTM, GRU, RNN: functions of many steps, judged by their own conditioning.
 
 Two measured reactions stand for what one step rounds. Relative changes of the weights, which enter
-at every step, are a backward error of each step's sums over K = input + hidden terms. Absolute changes
-of what the gates are given, of size 1 + ‖Rⱼ‖₂ per gate, are an error of one unit at scale 1 in the
-gates' own functions, and in the state that the recurrence passes on. States that contract forget old
-errors and states that do not carry them along: the reactions know. Gates also select from the
-states, which their error multiplies.
+at every step, are a backward error of each step's sums over K = input + hidden terms. Absolute
+changes of what the gates are given, of size 1 + ‖Rⱼ‖₂ per gate, are an error of one unit at scale 1
+in the gates' own functions, and in the state that the recurrence passes on. States that contract
+forget old errors, others carry them along: the reactions know. Gates also select from the states,
+which their error multiplies.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Op
 
 GATES = 16
-"""Units at scale 1 for the functions of one step: three logistic and two hyperbolic ones, 3 each."""
+"""Units at scale 1 for the functions of one step: three logistic, two hyperbolic, 3 each."""
 
 
 def bound(
     op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
 ) -> Bound | None:
-    """8√K and 2·16 reactions, and the gates' own error; hard: K instead of √K, four times the rest."""
+    """8√K and 2·16 reactions, and the gates' error; hard: K instead of √K, four times the rest."""
     if op.type not in {"LSTM", "GRU", "RNN"} or not truth.size:
         return None
     x, weights, recurrence = (np.asarray(v) for v in operands[:3])
@@ -49,9 +49,7 @@ def bound(
     return Bound(soft, lambda: hard, peak, basis, spreads=True)
 
 
-def _gate_reaction(
-    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int
-) -> np.ndarray:
+def _gate_reaction(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int) -> np.ndarray:
     """Root mean square of the result's change per unit of absolute change before the gates."""
     recurrence = np.asarray(operands[2])
     size = 1.0 + np.sqrt((recurrence**2).sum(-1))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
-from isomorph.ir.types import DType
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from isomorph.ir.types import DType
 
 
 _EXPONENT = 0x7FF0_0000_0000_0000
@@ -37,9 +37,7 @@ class Unit:
     def of(dtype: DType) -> Unit:
         """The format of a float element type."""
         info = ml_dtypes.finfo(dtype.numpy)
-        return Unit(
-            float(info.eps) / 2, float(info.smallest_subnormal), float(info.max)
-        )
+        return Unit(float(info.eps) / 2, float(info.smallest_subnormal), float(info.max))
 
     def ulp(self, truth: np.ndarray) -> np.ndarray:
         """The distance between neighbours of the format around each number."""
