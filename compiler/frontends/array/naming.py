@@ -77,6 +77,8 @@ def _names_of(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
         return
     seen.add(id(function))
     function = inspect.unwrap(function)
+    if not inspect.isfunction(function):
+        return
     code = function.__code__
     held: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
