@@ -156,7 +156,7 @@ class Candidate:
         path = self._folder / f"{label}.onnx"
         opsets = self.graph.opsets
         model = encode_model(made, opsets, graph.extra.get("ir_version", 10), self._data.place)
-        onnx.save(model, path)
+        path.write_bytes(model.SerializeToString())
         back = origin or {}
         return Instrumented(
             label,

@@ -12,6 +12,7 @@ from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import locate, weak
+from isomorph.parity.arrays import is_float
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
@@ -20,7 +21,7 @@ from isomorph.parity.structure import observed
 from isomorph.parity.tally import Tally
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Divergence, Status
-from isomorph.parity.well import Finding, is_float
+from isomorph.parity.well import Finding
 from isomorph.parity.worker import WorkerDiedError
 from isomorph.runtime.errors import RunError
 
@@ -36,8 +37,8 @@ NEARER_CASES = 4
 
 NOISE_CASES = 2
 NOISE_SECONDS = 0.1
-"""The first cases hold the optimized session against the noise of its precision in any event, if one
-float64 evaluation takes no longer than this."""
+"""The first cases hold the optimized session against the noise of its precision in any event, if
+one float64 evaluation takes no longer than this."""
 
 
 @dataclass(frozen=True, slots=True)

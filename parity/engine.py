@@ -91,7 +91,7 @@ def verify(
     if profile not in PROFILES:
         raise IsomorphError(f"profile {profile!r}: expected one of {', '.join(PROFILES)}")
     started = time.monotonic()
-    say = progress or (lambda _: None)
+    say = progress or _silent
     with Candidate(candidate, worker or shared()) as model:
         source = reference_of(reference, inputs, model.graph)
         problems = structure.declared(
@@ -110,6 +110,10 @@ def verify(
         finally:
             run.court.close()
     return verdict
+
+
+def _silent(_: str) -> None:
+    """Progress that nobody asked for."""
 
 
 class _Run:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.parity.arrays import is_double, is_list
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -37,7 +39,7 @@ class Perturbation:
 
     def __call__(self, array: Any) -> Any:
         """A perturbed copy; anything but float64 as it is."""
-        if not isinstance(array, np.ndarray | np.generic) or array.dtype != np.float64:
+        if not is_double(array):
             return array
         draws = self._rng.random(array.shape, dtype=np.float32)
         factor = 1 + self.unit * (2.0 * draws.astype(np.float64) - 1.0)
@@ -45,7 +47,7 @@ class Perturbation:
 
     def change(self, value: object, array: Any) -> Any:
         """The same, as a hook of `Program.run`."""
-        return [self(a) for a in array] if isinstance(array, list) else self(array)
+        return [self(a) for a in array] if is_list(array) else self(array)
 
 
 def is_short(array: np.ndarray) -> np.ndarray:

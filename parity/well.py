@@ -11,6 +11,7 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType
 from isomorph.parity import exact, known
+from isomorph.parity.arrays import is_float
 from isomorph.parity.tolerance import Unit, bound, is_exact
 from isomorph.parity.verdict import Status
 
@@ -66,13 +67,6 @@ def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Findi
         for index in rounded:
             found[index] = _rounded(op, operands, wide, results[index], truth[index], index)
     return [found[i] for i in present]
-
-
-def is_float(value: Any) -> bool:
-    """Whether a result is a tensor of floats."""
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind in "OUSTbiuc":
-        return False
-    return DType.of(value.dtype).is_float
 
 
 def _rounded(

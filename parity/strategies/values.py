@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -113,7 +113,7 @@ def _floats(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.n
 def _hostile(
     kind: str, shape: tuple[int, ...], dtype: DType, rng: np.random.Generator
 ) -> np.ndarray:
-    info = ml_dtypes.finfo(dtype.numpy)
+    info = cast("Any", ml_dtypes.finfo(dtype.numpy))
     top, least = float(info.max), float(info.smallest_subnormal)
     normal = rng.standard_normal(shape)
     some = rng.random(shape) < 0.2
