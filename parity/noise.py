@@ -1,8 +1,9 @@
 """What rounding does to a function: it is evaluated again with every number slightly perturbed.
 
 Stochastic arithmetic (Vignes' CESTAC; Parker's Monte Carlo arithmetic): each float is multiplied by
-1 + ξu, ξ uniform in ±1, as it is computed. The spread of the results over a few such runs is the
-rounding noise of that function at that input, element by element, cancellation included.
+1 + ξu, ξ uniform in ±1 and u one unit in the last place, as it is computed. The spread of the
+results over a few such runs is the rounding noise of that function at that input, element by
+element, cancellation included.
 
 Numbers that no rounding made are left alone: integers, and numbers of at most 11 significant bits
 (0.5, 3, 1e3), so that comparisons and casts on them stay what they are.
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 SHORT_BITS = 11
 _LOW_BITS = (1 << (53 - SHORT_BITS)) - 1
-DOUBLE = 2.0**-53
+LAST_PLACE = 2.0**-52
+"""Half of it would mostly round away: 1 + ξu is a float64 itself."""
 
 
 class Perturbation:
@@ -33,7 +35,7 @@ class Perturbation:
         unit: u; float64's own by default.
     """
 
-    def __init__(self, seed: int, unit: float = DOUBLE) -> None:
+    def __init__(self, seed: int, unit: float = LAST_PLACE) -> None:
         self._rng = np.random.default_rng(seed)
         self.unit = unit
 

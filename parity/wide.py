@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from isomorph.ir.types import DType
-from isomorph.parity.arrays import is_float
+from isomorph.parity.arrays import is_double, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ class Wide(np.ndarray):
             _note(args, trace)
         if kwargs.get("dtype") is not None:
             kwargs = {**kwargs, "dtype": _wider(kwargs["dtype"])}
-        return super().__array_function__(func, types, args, kwargs)
+        return _rewrap(super().__array_function__(func, types, args, kwargs))
 
 
 def evaluate(
@@ -106,6 +106,19 @@ def _wrap(result: Any, trace: Trace | None) -> Any:
     if trace is not None and trace.perturb is not None:
         array = trace.perturb(array)
     return array.view(Wide)
+
+
+def _rewrap(result: Any) -> Any:
+    """Results of functions that drop the class, such as `np.where`, with the class again."""
+    if isinstance(result, list | tuple):
+        items = [_rewrap(item) for item in cast("list[Any]", result)]
+        if isinstance(result, list):
+            return items
+        kind: Any = type(result)
+        return kind(*items) if hasattr(kind, "_fields") else tuple(items)
+    if is_double(result) and not isinstance(result, Wide):
+        return np.asarray(result).view(Wide)
+    return result
 
 
 def _note(value: Any, trace: Trace) -> None:
