@@ -63,6 +63,7 @@ class Court:
         cases, refused, judged: counts.
         failing: cases with a FAIL, each with the reason.
         suspect: cases with a SUSPECT.
+        died: whether some case killed the run time's process.
         dims: sizes that were compared, by symbol.
         notes: what else a reader should know, each once.
         refusals: the latest words of whoever refused inputs.
@@ -83,6 +84,7 @@ class Court:
         self.judging_seconds = 0.0
         self._same = Same(reference, candidate)
         self._dtypes: list[DType | None] | None = None
+        self.died = False
         self._judged_case: Case | None = None
         self._explained = False
         self._seconds = 0.0
@@ -115,6 +117,7 @@ class Court:
                 self.note(f"RUNTIME: at a size of 0, {error}")
                 self._refuse("run time", str(error))
                 return False
+            self.died = True
             self._fail(case, f"{error} on these inputs")
             return True
         if wanted is None:
@@ -169,6 +172,7 @@ class Court:
             self._fail(case, f"optimized, onnxruntime refuses what it accepts otherwise: {error}")
             return
         except WorkerDiedError as error:
+            self.died = True
             self._fail(case, f"optimized: {error} on these inputs")
             return
         for index, finding in enumerate(

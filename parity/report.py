@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from isomorph.parity.verdict import Judged, Verdict
 
 SHOWN = 8
+EXPLAINED = (Status.RUNTIME, Status.UNSPECIFIED)
+"""Findings that are told once for all nodes that share them."""
 
 
 def render(verdict: Verdict) -> str:
@@ -56,9 +58,17 @@ def _nodes(nodes: Sequence[Judged]) -> Iterator[str]:
         return
     counts = Counter(str(n.status) for n in nodes)
     yield "  nodes: " + ", ".join(f"{counts[s]} {s}" for s in Status if counts[s])
-    notable = [n for n in nodes if n.status is not Status.PASS]
-    notable.sort(key=lambda n: -n.status.rank)
-    for judged in notable[:SHOWN]:
-        yield f"    {judged}"
-    if len(notable) > SHOWN:
-        yield f"    … and {len(notable) - SHOWN} more"
+    groups: dict[tuple[Status, str, str], list[Judged]] = {}
+    for judged in nodes:
+        if judged.status is not Status.PASS:
+            cause = judged.reason if judged.status in EXPLAINED else judged.name
+            groups.setdefault((judged.status, judged.op, cause), []).append(judged)
+    ordered = sorted(groups.values(), key=lambda g: -g[0].status.rank)
+    for group in ordered[:SHOWN]:
+        worst = max(group, key=lambda j: j.max_abs)
+        others = f"      and {len(group) - 1} more like it" if len(group) > 1 else ""
+        yield f"    {worst}"
+        if others:
+            yield others
+    if len(ordered) > SHOWN:
+        yield f"    … and {len(ordered) - SHOWN} kinds more"
