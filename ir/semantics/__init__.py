@@ -37,7 +37,7 @@ class Call:
         self._run = run
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute, else the schema's default; floats are what a file holds of them: float32."""
+        """An attribute, else the schema's default; floats rounded to the float32 of a file."""
         found = self.op.attr(name, default)
         if isinstance(found, float):
             return float(np.float32(found))
