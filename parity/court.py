@@ -14,6 +14,7 @@ from isomorph.ir.types import DType, TensorType
 from isomorph.parity import locate, weak
 from isomorph.parity.arrays import is_float
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
+from isomorph.parity.finding import Finding
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
 from isomorph.parity.sources import RefusedError
@@ -21,7 +22,6 @@ from isomorph.parity.structure import observed
 from isomorph.parity.tally import Tally
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Divergence, Status
-from isomorph.parity.well import Finding
 from isomorph.parity.worker import WorkerDiedError
 from isomorph.runtime.errors import RunError
 

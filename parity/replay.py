@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.parity.arrays import is_float
 
@@ -96,7 +97,7 @@ def write(
         dtypes = [str(np.asarray(v).dtype) for v in source.narrow(case.inputs)]
         own = model.wide(case.inputs)
         given = model.run(case.inputs, optimize=False) if runs else []
-    except Exception:  # noqa: BLE001 - a case that refuses or kills the run time has no outputs
+    except IsomorphError:  # a case that is refused, or kills the run time, has no outputs
         wanted, own, given = [], [], []
     for index, value in enumerate(wanted):
         if isinstance(value, list):
