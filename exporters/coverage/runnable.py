@@ -206,7 +206,9 @@ def alternatives(runs: tuple[str, ...], text: str) -> list[str]:
     found = [r.partition("@")[0] for r in runs]
     same = {r.partition(",")[0] for r in found if r.partition(",")[2] == rest}
     order = ("float32", "float64", "float16", "int64", "int32")
-    return sorted(same - {""}, key=lambda d: (order.index(d) if d in order else len(order), d))
+    return sorted(
+        same - {"", NO_VARIABLES}, key=lambda d: (order.index(d) if d in order else len(order), d)
+    )
 
 
 def ranges(numbers: list[int]) -> str:
