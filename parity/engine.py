@@ -34,7 +34,7 @@ BUDGET = 20.0
 ENOUGH_FAILURES = 3
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
-JUDGING = 0.5
+JUDGING = 0.3
 """Share of the time for judging nodes where it runs short; other cases answer question 1 alone."""
 FEWEST_JUDGED = 2
 BATCHES = 64
