@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType, TensorType
-from isomorph.parity import locate, weak
+from isomorph.parity import exact, locate, weak
 from isomorph.parity.arrays import is_float
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
@@ -56,6 +56,20 @@ class Case:
         return sum(int(np.size(v)) for v in self.inputs)
 
 
+STEADY = 1e-9
+"""Two evaluations of the same may differ by this, relatively: sums depend on how memory lies."""
+
+
+def _changed(first: Any, second: Any) -> bool:
+    """Whether two evaluations of the same differ by more than an order of summation."""
+    if not (is_float(first) and is_float(second) and np.shape(first) == np.shape(second)):
+        return bool(exact.differs(second, first))
+    with np.errstate(all="ignore"):
+        one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+        top = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+        return not np.allclose(other, one, rtol=STEADY, atol=STEADY * top, equal_nan=True)
+
+
 class Court:
     """Judges cases and keeps what was found.
 
@@ -64,6 +78,7 @@ class Court:
         cases, refused, judged: counts.
         failing: cases with a FAIL, each with the reason.
         suspect: cases with a SUSPECT.
+        unsteady: why the reference is no function of its inputs; empty when it is.
         died: whether some case killed the run time's process.
         dims: sizes that were compared, by symbol.
         notes: what else a reader should know, each once.
@@ -88,6 +103,7 @@ class Court:
         self._traced = False
         self._dtypes: list[DType | None] | None = None
         self.died = False
+        self.unsteady = ""
         self._judged_case: Case | None = None
         self._explained = False
         self._seconds = 0.0
@@ -99,6 +115,8 @@ class Court:
         disputes: list[Finding] = []
         try:
             found = self.reference.wide(case.inputs)
+            if not self.cases and self._changes(case, found):
+                return True
             disputes = self.reference.disputes(case.inputs, found)
             wanted = found
         except RefusedError as error:
@@ -214,6 +232,24 @@ class Court:
             self.reference, self._same = traced, Same(traced, self.candidate)
             return self._same.compare(case.inputs, traced.wide(case.inputs), got)
         return found or weak.compare(self.candidate, case.inputs, wanted, plain)
+
+    def _changes(self, case: Case, found: Sequence[Any]) -> bool:
+        """Whether a function gives something else when it is asked again."""
+        if not isinstance(self.reference, FunctionReference):
+            return False
+        again = self.reference.wide(case.inputs)
+        if len(found) == len(again) and not any(
+            _changed(a, b) for a, b in zip(found, again, strict=True)
+        ):
+            return False
+        self.unsteady = (
+            f"the reference {self.reference.name} gives different results on the same input "
+            "(it has state, or is random): make it a function of its inputs alone"
+        )
+        self._accept(case)
+        for tally in self.outputs:
+            tally.add(Finding(Status.FAIL, self.unsteady), "same", hostile=case.hostile)
+        return True
 
     def _through_trace(self, case: Case) -> TracedReference | None:
         """The trace of a function that rounds by itself, where both agree on this case."""

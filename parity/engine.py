@@ -14,6 +14,8 @@ from isomorph.parity.resolve import reference_of
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.strategies import PROFILES, plan, specs_of
 from isomorph.parity.strategies.anchors import anchors, small_constants
+from isomorph.parity.strategies.sizes import unfit
+from isomorph.parity.strategies.tables import Tables
 from isomorph.parity.traced import TracedReference
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
@@ -141,6 +143,7 @@ class _Run:
         self.say = say
         self.specs = specs_of(source.graph, model.graph)
         self.constraints = [*source.graph.constraints]
+        self.tables = Tables(self.specs)
         self.started = time.monotonic()
         self.out_of_time = False
         self.refused_to_load = ""
@@ -204,6 +207,8 @@ class _Run:
     def _one(self, case: Case) -> bool:
         self._throttle()
         accepted = self.court.try_case(case)
+        if accepted:
+            self.tables.add(case.inputs)
         if self.court.cases % 10 == 1:
             self.say(f"verify: {self.court.cases} of {self.wanted} cases")
         return accepted
@@ -228,6 +233,7 @@ class _Run:
             or self.out_of_time
             or len(court.failing) >= ENOUGH_FAILURES
             or court.died
+            or bool(court.unsteady)
         )
 
     def _explore(self) -> list[dict[str, int]]:
@@ -276,6 +282,8 @@ class _Run:
         court = self.court
         if self.refused_to_load:
             return Status.FAIL, self.refused_to_load
+        if self.court.unsteady:
+            return Status.FAIL, self.court.unsteady
         if problems:
             return Status.FAIL, problems[0]
         status = Status.PASS
@@ -287,7 +295,7 @@ class _Run:
                 (j for j in failed if j.question in {"same", "structure"} or j.op), failed[0]
             )
             kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
-            return Status.FAIL, f"{kind}: {worst.reason}"
+            return Status.FAIL, f"{kind}: {worst.reason}{self._only_at_zero()}"
         if not court.cases:
             return Status.INSUFFICIENT, self._insufficient()
         if court.refused > 4 * court.cases and court.cases < self.wanted and not self.out_of_time:
@@ -299,6 +307,19 @@ class _Run:
             return Status.SUSPECT, f"{worst.name}: {worst.reason}"
         return Status.PASS, self._praise(status)
 
+    def _only_at_zero(self) -> str:
+        """What to add where every failing case has a size of 0 and other sizes were compared."""
+        failing = [case.dims for case, _ in self.court.failing]
+        for name, sizes in self.court.dims.items():
+            if len(sizes) > 1 and failing and all(d.get(name) == 0 for d in failing):
+                text = next(s.with_range(name, "1..") for s in self.specs if name in s.symbols())
+                others = ", ".join(str(size) for size in sorted(sizes) if size)
+                return (
+                    f". Only when {name} = 0 (not at {others}); if that never happens, "
+                    f"declare it: --input '{text}'"
+                )
+        return ""
+
     def _praise(self, status: Status) -> str:
         asked = (
             "compared in its own precision" if self.court.weaker else "the same function in float64"
@@ -309,6 +330,8 @@ class _Run:
         return text if status is Status.PASS else f"{text} ({status} findings are listed)"
 
     def _insufficient(self) -> str:
+        if not self.court.cases and not self.court.refused:
+            return f"no inputs were generated: {unfit(self.specs, self.constraints)}"
         words = "; ".join(f"{who}: {what}" for who, what in self.court.refusals.items())
         asked = ", ".join(
             f'--input "{s.name}: {s.dtype}[{", ".join(map(str, s.shape))}] in lo..hi"'
@@ -329,7 +352,7 @@ class _Run:
 
     def _notes(self) -> tuple[str, ...]:
         court = self.court
-        found = list(court.notes)
+        found = [*court.notes, *self.tables.notes()]
         source = court.reference
         if isinstance(source, TracedReference) and source.witness.rounds:
             found.append(

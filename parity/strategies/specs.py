@@ -75,6 +75,11 @@ class Spec:
         """The hostile ones of them, or ordinary ones where none makes sense."""
         return [k for k in self.kinds(HOSTILE) if k in HOSTILE] or self.kinds(ORDINARY)
 
+    def with_range(self, name: str, bounds: str) -> str:
+        """How it is declared with bounds of one of its symbols: `x: float32[n in 1.., 4]`."""
+        dims = [f"{d} in {bounds}" if str(d) == name else str(d) for d in self.shape]
+        return f"{self.name}: {self.dtype}[{', '.join(dims)}]"
+
     def anchored(self, found: Sequence[float]) -> Spec:
         """The same, with those of some numbers that lie in its domain."""
         if not self.dtype.is_float:
