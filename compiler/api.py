@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,7 @@ def load(path: str | Path) -> Graph:
 
 def trace(
     source: Any,
-    inputs: Sequence[str],
+    inputs: Sequence[str] | str,
     *,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -86,7 +87,8 @@ def trace(
 
     Args:
         source: a function written against `isomorph.array` or numpy.
-        inputs: one specification per parameter, such as `x: float32[batch, 1, 8, 8] in 0..1`.
+        inputs: one specification per parameter, such as `x: float32[batch, 1, 8, 8] in 0..1`;
+            a list, or one text with `;` between them.
         input_names: names for the graph's inputs; the parameters' names by default.
         output_names: names for its outputs; `output`, `output_0`, … or dict keys by default.
 
@@ -101,7 +103,7 @@ def trace(
         )
     if not callable(source):
         raise UnsupportedError(
-            f"cannot trace {type(source).__name__} {source!r}: a function on arrays is expected"
+            f"cannot trace {_described(source)}: a function on arrays is expected"
         )
     from isomorph.frontends.array.trace import trace_array
     from isomorph.frontends.spec import parse_specs
@@ -209,7 +211,7 @@ def verify(
     reference: Any,
     model: Graph | str | Path,
     *,
-    inputs: Sequence[str] = (),
+    inputs: Sequence[str] | str = (),
     cases: int = 200,
     seed: int = 0,
     progress: Progress | None = None,
@@ -226,10 +228,12 @@ def verify(
         progress: told each stage as it begins.
         options: passed on to `isomorph.parity.engine.verify`.
     """
+    from isomorph.frontends.spec import parse_specs
     from isomorph.parity.engine import verify as judge
 
+    listed = inputs if isinstance(inputs, (list, tuple)) else parse_specs(inputs)
     return judge(
-        reference, model, inputs=inputs, cases=cases, seed=seed, progress=progress, **options
+        reference, model, inputs=listed, cases=cases, seed=seed, progress=progress, **options
     )
 
 
@@ -277,6 +281,14 @@ def _verbatim(graph: Graph, target: Target) -> bool:
 
     own = graph.opsets.get("", LOWEST_WRITTEN)
     return own == target.opset and own < LOWEST_WRITTEN
+
+
+def _described(source: Any) -> str:
+    """An object in a few words; an array by its dtype and shape."""
+    kind = type(source).__name__
+    if hasattr(source, "dtype") and hasattr(source, "shape"):
+        return f"{kind} of {source.dtype}, shape {tuple(source.shape)}"
+    return f"{kind} {reprlib.repr(source)}"
 
 
 def _is_torch(source: Any) -> bool:
