@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -46,9 +47,9 @@ class FoldConstants:
         for op in graph.sorted_ops():
             if not _foldable(op):
                 continue
-            operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
-            if not self._affordable(op, operands):
+            if not self._affordable(op):
                 continue
+            operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
             try:
                 results = evaluate(op, operands, wide=True)
             except UnsupportedError:
@@ -61,18 +62,17 @@ class FoldConstants:
             exact[value] = widen(value.weight.numpy())
         return exact[value]
 
-    def _affordable(self, op: Op, operands: list[Any]) -> bool:
+    def _affordable(self, op: Op) -> bool:
         kinds = [v.type for v in op.results]
         if not all(isinstance(k, TensorType) and k.static_shape is not None for k in kinds):
             return op.type == "Constant"
         made = sum(
-            int(np.prod(k.static_shape or ())) * max(k.dtype.bits, 8) // 8
+            prod(k.static_shape or ()) * max(k.dtype.bits, 8) // 8
             for k in kinds
             if isinstance(k, TensorType)
         )
-        return made <= max(
-            self.budget, sum(np.asarray(o).nbytes for o in operands if o is not None)
-        )
+        given = {v: v.weight.nbytes for v in op.inputs if v is not None and v.weight is not None}
+        return made <= max(self.budget, sum(given.values()))
 
     def _replace(self, graph: Graph, op: Op, results: list[Any], exact: dict[Value, Any]) -> bool:
         patch = Patch(graph, op)
