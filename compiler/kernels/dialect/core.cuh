@@ -61,3 +61,12 @@ template <class T> DEV T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> DEV T larger(T a, T b) { return a > b ? a : b; }
 DEV float max_nan(float a, float b) { return a > b || is_nan(a) ? a : b; }  // a NaN wins
 DEV float min_nan(float a, float b) { return a < b || is_nan(a) ? a : b; }
+
+// ---- functions of expressions, without overflow or cancellation in their tails
+DEV float sigmoid(float x) {
+  float e = expf(-fabsf(x));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+DEV float softplus(float x) { return max_nan(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+DEV float gelu_erf(float x) { return 0.5f * x * erfcf(-0.70710678118654752f * x); }
+DEV float gelu_tanh(float x) { return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)); }

@@ -1,0 +1,44 @@
+"""Chains of elementwise ops become one: no intermediate is written to memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph.passes.fuse.group import fuse, is_pointwise_group, sole_reader, static_shape
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
+
+MOST_OPERANDS = 12
+"""A group that reads more tensors would keep more addresses than a thread has registers to spare."""
+
+
+@dataclass(frozen=True, slots=True)
+class FuseElementwise:
+    """Join a pointwise op with the one op that reads its result, where both have one shape."""
+
+    name: str = "fuse-elementwise"
+
+    def apply(self, graph: Graph) -> bool:
+        changed = False
+        for op in graph.sorted_ops():
+            current: Op | None = op
+            while current is not None and current in graph.nx:
+                current = self._joined(graph, current)
+                changed |= current is not None
+        return changed
+
+    @staticmethod
+    def _joined(graph: Graph, op: Op) -> Op | None:
+        if len(op.results) != 1 or not is_pointwise_group(op):
+            return None
+        reader = sole_reader(graph, op.output)
+        if reader is None or not is_pointwise_group(reader):
+            return None
+        shape = static_shape(op.output)
+        if shape is None or shape != static_shape(reader.output):
+            return None
+        if len({*op.operands, *reader.operands}) - 1 > MOST_OPERANDS:
+            return None
+        return fuse(graph, op, reader)
