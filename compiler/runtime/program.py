@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from isomorph.runtime.arena import Machine
 
 Shapes = tuple[tuple[int, ...], ...]
-TRIALS = (2, 1, 3, 4, 8, 16, 32, 64, 128, 224, 256)
+TRIALS = (8, 4, 2, 1, 3, 16, 32, 64, 128, 224, 256)
 """Sizes that symbolic dims are given to see, before the first run, that everything has a kernel."""
 
 
