@@ -39,8 +39,7 @@ def numbers(constants: Iterable[Any]) -> np.ndarray:
 
 def constants(graph: Graph) -> Iterator[Any]:
     """Weights, tensor attributes and float attributes, in subgraphs too."""
-    for weight in _weights(graph):
-        yield weight
+    yield from _weights(graph)
     for _, op in graph.walk():
         for _, value in _float_attributes(op):
             yield np.asarray(value, np.float64)
@@ -102,7 +101,8 @@ class Rewritten:
             if found is None:
                 return array
             mask, unit = found
-            return np.where(mask, array * (1 + rng.uniform(-unit, unit, mask.shape)), array)
+            factor = 1 + rng.uniform(-unit, unit, mask.shape)
+            return np.asarray(array) * np.where(mask, factor, 1.0)
 
         return program.run(inputs, change=change)
 

@@ -1,4 +1,4 @@
-"""The optimized session, which is the one that ships, against the plain one whose nodes were judged."""
+"""The optimized session, which is the one that ships, against the plain one that was judged."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import exact
+from isomorph.parity.arrays import is_float
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Status
-from isomorph.parity.well import FURTHER, Finding, is_float
+from isomorph.parity.well import FURTHER, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

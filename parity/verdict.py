@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,7 @@ class Verdict:
     wanted: int = 0
     refused: int = 0
     judged: int = 0
-    dims: dict[str, list[int]] = field(default_factory=dict)
+    dims: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     seed: int = 0
     profile: str = "all"
     seconds: float = 0.0
@@ -162,11 +162,11 @@ def _number(value: float) -> float:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in cast("list[Any]", value)]
     match value:
-        case dict():
-            return {k: _plain(v) for k, v in value.items()}
-        case list() | tuple():
-            return [_plain(v) for v in value]
         case bool() | int() | None:
             return value
         case float():

@@ -45,8 +45,10 @@ def coverage(
             _probe()
         ledger = Ledger.load()
         if measure or probe:
-            _measure(ledger, say)
-            PATH.write_text(ledger.dump(), encoding="utf-8")
+            try:
+                _measure(ledger, say)
+            finally:  # what was measured before an interruption is kept
+                PATH.write_text(ledger.dump(), encoding="utf-8")
         page = _page()
         if write:
             from isomorph.exporters.coverage.matrix import render

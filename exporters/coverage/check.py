@@ -15,6 +15,7 @@ from isomorph.exporters.coverage.runnable import Runnable
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN, downgrade
 from isomorph.exporters.target import limits_of
 from isomorph.ir import schema
+from isomorph.ir.bulk import uncollected
 from isomorph.ir.graph import copy_graph
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import TensorType
@@ -28,6 +29,7 @@ PLACEHOLDER = "isomorph.unsupported"
 """Domain of what a front end could not express; attributes `function`, `reason`, `remedy`."""
 
 
+@uncollected()
 def check(graph: Graph, target: Target) -> Report:
     """Every obstacle and risk of exporting a graph for a target.
 

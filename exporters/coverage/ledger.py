@@ -48,11 +48,11 @@ class Entry:
 
     digest: str
     family: str
-    imports: dict[int, Tally] = field(default_factory=dict)
-    exports: dict[int, Tally] = field(default_factory=dict)
-    dtypes: dict[str, Tally] = field(default_factory=dict)
-    refused: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    stuck: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    imports: dict[int, Tally] = field(default_factory=dict[int, Tally])
+    exports: dict[int, Tally] = field(default_factory=dict[int, Tally])
+    dtypes: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    refused: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    stuck: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     failures: tuple[str, ...] = ()
     spellings: tuple[str, ...] = ()
 
@@ -96,8 +96,8 @@ class Entry:
 class Ledger:
     """Every operator's entry, and the releases they were measured with."""
 
-    releases: dict[str, str] = field(default_factory=dict)
-    entries: dict[Key, Entry] = field(default_factory=dict)
+    releases: dict[str, str] = field(default_factory=dict[str, str])
+    entries: dict[Key, Entry] = field(default_factory=dict["Key", Entry])
 
     def dump(self) -> str:
         """The committed text: sorted, one operator a paragraph."""

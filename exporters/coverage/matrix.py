@@ -34,9 +34,11 @@ _SHORT = {
     DType.UINT32: "u32",
     DType.UINT64: "u64",
 }
+_FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
 _GROUPS = (
     ("floats", ("f16", "f32", "f64")),
     ("integers", ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")),
+    ("float8", _FLOAT8),
 )
 
 _HEAD = """\
@@ -52,17 +54,18 @@ _LEGEND = """\
 ## How to read the tables
 
 - **reads**: versions of the operator that were read, upgraded to opset {canonical}, and found to be
-  the same function. In brackets: a version that exists and that no case could be made for.
+  the same function. In brackets: a version of which that was not shown.
 - **writes**: opsets that it was written for, with the same function after reading it back. Opsets
   from {lowest} to {canonical} are tried; some uses or element types may need a newer one than
   others (`isomorph coverage --op NAME` says which, and why).
 - **runs**: element types that {runtime} runs, every case accepted. *floats* are f16 f32 f64,
-  *integers* i8 to i64 and u8 to u64. A type that runs at some of those opsets only has a `*`.
+  *integers* i8 to i64 and u8 to u64, *float8* its four formats without e8m0. A type that runs at
+  some of those opsets only has a `*`.
 - **no kernel**: element types that ONNX allows and that this release does not run at any opset.
 - **differs**: element types at which some result was not accepted; the reason is below the table.
 - **cases**: parity cases behind the yes.
-- **array**: functions of `isomorph.array` that use the operator, from the front end's own tables;
-  every operator is also within reach of `xp.op`.
+- **array**: how array functions spell it, as the front end's own table says; every operator is
+  also within reach of `xp.op`.
 """
 
 
@@ -106,7 +109,7 @@ def _summary(ledger: Ledger, runtime: str) -> str:
     lines = [
         f"**{len(ledger.entries)} operators, {told}** (onnx {ledger.releases.get('onnx', '')}).",
         "",
-        "| family | operators | written at every opset | run in f32 or their main type | cases |",
+        "| family | operators | written at every opset | run at some type | cases |",
         "|---|--:|--:|--:|--:|",
     ]
     for family, entries in by_family(ledger):

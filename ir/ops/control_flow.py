@@ -41,6 +41,11 @@ def either(a: Type | None, b: Type | None) -> Type | None:
         case OptionalType(x), OptionalType(y):
             element = either(x, y)
             return None if element is None else OptionalType(element)
+        case OptionalType(x), SequenceType() | TensorType():
+            element = either(x, b)
+            return None if element is None else OptionalType(element)
+        case SequenceType() | TensorType(), OptionalType():
+            return either(b, a)
         case _ if a == b:
             return a
         case _:
@@ -119,9 +124,14 @@ def _loop(ctx: Context) -> Types:
         for formal, dtype in zip(body.inputs, kinds, strict=False)
     ]
     carried = _carried(ctx, body, fixed, count)
+    # A value that may be absent before a loop and never is after a step: the model says which.
+    settled = [
+        None if isinstance(t, OptionalType) and not isinstance(v.type, OptionalType) else t
+        for t, v in zip(carried, body.outputs[1:], strict=False)
+    ]
     trips = _trips(ctx, body)
     scans = [_stacked(v.type, trips, 0) for v in body.outputs[1 + count :]]
-    return (*carried, *scans)
+    return (*settled, *scans)
 
 
 def _stacked(element: Type | None, length: Dim, axis: int) -> Type | None:

@@ -126,6 +126,8 @@ def coordinates(
         case "pytorch_half_pixel":
             return (places + 0.5) * old / new - 0.5 if length > 1 else np.zeros(length)
         case "align_corners":
+            # `length_resized` is a whole number, as onnxruntime takes it too; the reference
+            # interpreter takes the fraction that a scale yields.
             return places * (dim - 1) / (length - 1) if length > 1 else np.zeros(length)
         case "asymmetric":
             return places * old / new

@@ -7,7 +7,7 @@ that agree in their dims, which is what makes thousands of cases a second possib
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -95,13 +95,16 @@ def batches(
     chosen = st.sampled_from(list(sizes)) if sizes else bindings(known, graph.constraints)
     ordinary = st.tuples(*(st.sampled_from(s.kinds(ORDINARY)) for s in known))
     hostile = st.tuples(*(st.sampled_from(s.kinds(ORDINARY + HOSTILE)) for s in known))
-    kinds = {"ordinary": ordinary, "hostile": hostile, "all": st.one_of(ordinary, ordinary, hostile)}
-    return st.builds(
-        lambda dims, kinds, seed: Batch(tuple(sorted(dims.items())), kinds, seed, count),
-        chosen,
-        kinds[profile],
-        st.integers(0, 2**32 - 1),
-    )
+    kinds = {
+        "ordinary": ordinary,
+        "hostile": hostile,
+        "all": st.one_of(ordinary, ordinary, hostile),
+    }
+
+    def build(dims: Mapping[str, int], kinds: tuple[str, ...], seed: int) -> Batch:
+        return Batch(tuple(sorted(dims.items())), kinds, seed, count)
+
+    return st.builds(build, chosen, kinds[profile], st.integers(0, 2**32 - 1))
 
 
 def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
@@ -116,7 +119,7 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
         database=None,
         deadline=None,
         phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=list(cast("Any", hypothesis.HealthCheck)),
     )
     @hypothesis.given(strategy)
     def collect(batch: Batch) -> None:
@@ -129,4 +132,14 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
     ]
 
 
-__all__ = ["HOSTILE", "ORDINARY", "PROFILES", "Batch", "Spec", "batches", "draw", "inputs", "specs_of"]
+__all__ = [
+    "HOSTILE",
+    "ORDINARY",
+    "PROFILES",
+    "Batch",
+    "Spec",
+    "batches",
+    "draw",
+    "inputs",
+    "specs_of",
+]

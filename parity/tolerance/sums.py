@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.semantics import evaluate
-from isomorph.parity.tolerance.derivative import is_float
+from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
@@ -25,16 +25,29 @@ if TYPE_CHECKING:
 
 _SCALES = ("alpha", "beta")
 LINEAR_SUMS = frozenset(
-    {"Sum", "Mean", "ReduceSum", "ReduceMean", "CumSum", "AveragePool", "GlobalAveragePool", "Col2Im"}
+    {
+        "Sum",
+        "Mean",
+        "ReduceSum",
+        "ReduceMean",
+        "CumSum",
+        "AveragePool",
+        "GlobalAveragePool",
+        "Col2Im",
+    }
 )
 AVERAGES = frozenset({"Mean", "ReduceMean", "AveragePool", "GlobalAveragePool"})
-POSITIVE = {"ReduceL1": 1.0, "ReduceSumSquare": 1.0, "ReduceL2": 0.5, "LpPool": 1.0, "GlobalLpPool": 1.0}
+POSITIVE = {
+    "ReduceL1": 1.0,
+    "ReduceSumSquare": 1.0,
+    "ReduceL2": 0.5,
+    "LpPool": 1.0,
+    "GlobalLpPool": 1.0,
+}
 """Sums of what cannot be negative: the relative error of the sum times this factor."""
 
 
-def dot(
-    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
-) -> Bound | None:
+def dot(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound | None:
     """MatMul, Gemm, Conv, ConvTranspose, Einsum: linear in each operand."""
     terms = _products(op, operands, truth)
     return _linear(op, operands, truth, index, unit, terms + 2, 1.0)
@@ -53,7 +66,10 @@ def plain(
         share = POSITIVE[op.type]
         soft = share * 8 * unit.u * np.sqrt(terms) * size + 4 * unit.ulp(truth)
         hard = share * gamma(terms + 2, unit.u) * size + 8 * unit.ulp(truth)
-        hard = hard + terms * unit.tiny
+        underflow = terms * unit.tiny
+        if op.type != "ReduceL1":  # squares underflow long before their root would
+            underflow = np.sqrt(underflow)
+        soft, hard = soft + underflow, hard + underflow
         peak = size * size if op.type == "ReduceL2" else size
         return Bound(soft, lambda: hard, peak, f"a sum of {terms} terms ≥ 0")
     if op.type == "ReduceProd":
@@ -95,7 +111,7 @@ def _applied(
     scalar: Callable[[float], float],
 ) -> Any:
     """The op on changed float operands, with its scale factors changed alike."""
-    given = [change(v) if is_float(v) else v for v in operands]
+    given = [change(v) if is_double(v) else v for v in operands]
     own = op.attributes
     if any(name in own for name in _SCALES):
         changed = {k: scalar(v) if k in _SCALES else v for k, v in own.items()}
@@ -126,7 +142,7 @@ def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
         case "ConvTranspose" if second is not None:
             return second.shape[0] * prod(second.shape[2:]) + 1
         case _:
-            total = prod(np.asarray(o).size for o in operands if is_float(o))
+            total = prod(np.asarray(o).size for o in operands if is_double(o))
             return max(int(min(total, max(np.asarray(o).size for o in operands))), 1)
 
 
@@ -144,6 +160,6 @@ def _summands(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
         case "GlobalAveragePool" | "GlobalLpPool":
             return max(prod(first.shape[2:]), 1)
         case "Col2Im":
-            return max(int(np.prod(operands[2])), 1)
+            return max(int(np.asarray(operands[2]).prod()), 1)
         case _:
             return max(first.size // max(truth.size, 1), 1)

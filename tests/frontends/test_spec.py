@@ -96,4 +96,7 @@ def test_any_text_is_a_specification_or_a_spec_error(text: str):
     try:
         parse_spec(text)
     except SpecError as error:
-        assert repr(text) in str(error)
+        shown = str(error)
+    else:
+        return
+    assert repr(text) in shown

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
     Row = tuple[str, Callable[[Instance, str], bool], str]
 
+
+def _blends(instance: Instance) -> bool:
+    """Whether a Resize interpolates to fewer elements."""
+    scales = instance.inputs[2]
+    return instance.attributes["mode"] != "nearest" and scales is not None and 0.6 in scales.values
+
+
 REFERENCE: tuple[Row, ...] = (
     (
         "Slice",
@@ -41,6 +48,11 @@ REFERENCE: tuple[Row, ...] = (
         "Unique",
         lambda i, _: not i.attributes.get("sorted", 1) and "axis" in i.attributes,
         "unsorted values are taken along axis 0, whatever the axis is",
+    ),
+    (
+        "Resize",
+        lambda i, d: i.note == "align_corners" and _blends(i) and d == "float32",
+        "align_corners divides by the fractional length, not by length_resized - 1",
     ),
     (
         "Loop",

@@ -239,9 +239,7 @@ def as_dim(value: object) -> int | Expr | None:
         return value.expr
     if isinstance(value, (bool, np.bool_)):
         return None
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    return None
+    return int(value) if isinstance(value, (int, np.integer)) else None  # type: ignore[arg-type]
 
 
 def wrap(dim: int | Expr, scope: Scope) -> Any:

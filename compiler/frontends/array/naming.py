@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-import numpy as np
+from isomorph.frontends.array.structure import is_dict, is_many, is_ndarray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,11 +24,11 @@ def weight_names(fn: Callable[..., Any]) -> dict[int, str]:
     found: dict[int, str] = {}
     taken: set[str] = set()
     seen: set[int] = set()
-    stack = [((name,), value) for name, value in _roots(fn)]
+    stack: list[tuple[tuple[str, ...], Any]] = [((name,), value) for name, value in _roots(fn)]
     stack.reverse()
     while stack and len(seen) < _COUNT:
         path, value = stack.pop()
-        if isinstance(value, np.ndarray):
+        if is_ndarray(value):
             whole = ".".join(filter(None, path))
             short = ".".join(path[1:]) if len(path) > 1 else whole
             name = whole if short in taken or short.isdigit() else short
@@ -44,10 +44,8 @@ def weight_names(fn: Callable[..., Any]) -> dict[int, str]:
 
 
 def _roots(fn: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(fn, functools.partial):
-        yield from fn.keywords.items()
-        yield from ((f"argument_{i}", v) for i, v in enumerate(fn.args))
-        yield from _roots(fn.func)
+    if is_partial(fn):
+        yield from _parts_of(fn)
         return
     owner = getattr(fn, "__self__", None)
     if owner is not None and not inspect.ismodule(owner):
@@ -62,12 +60,25 @@ def _roots(fn: Any) -> Iterator[tuple[str, Any]]:
     yield from _names_of(function, set())
 
 
+def is_partial(value: Any) -> TypeGuard[functools.partial[Any]]:
+    """Whether a value is a `functools.partial`."""
+    return isinstance(value, functools.partial)
+
+
+def _parts_of(bound: functools.partial[Any]) -> Iterator[tuple[str, Any]]:
+    yield from bound.keywords.items()
+    yield from ((f"argument_{i}", v) for i, v in enumerate(bound.args))
+    yield from _roots(bound.func)
+
+
 def _names_of(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
     """What a function's code can name, and what the functions that it calls can."""
     if id(function) in seen or len(seen) > 1000:
         return
     seen.add(id(function))
     function = inspect.unwrap(function)
+    if not inspect.isfunction(function):
+        return
     code = function.__code__
     held: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -95,17 +106,10 @@ def _used(code: Any) -> Iterator[str]:
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    match value:
-        case dict():
-            for key, item in value.items():
-                if isinstance(key, (str, int)):
-                    yield str(key), item
-        case list() | tuple():
-            for index, item in enumerate(value):
-                yield str(index), item
-        case str() | bytes() | int() | float() | complex() | np.generic():
-            return
-        case _ if hasattr(value, "__dict__") and not inspect.isroutine(value):
-            yield from vars(value).items()
-        case _:
-            return
+    if is_dict(value):
+        yield from ((str(k), v) for k, v in value.items() if isinstance(k, (str, int)))
+    elif is_many(value):
+        yield from ((str(i), v) for i, v in enumerate(value))
+    elif not (inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)):
+        held: dict[str, Any] = getattr(value, "__dict__", {})
+        yield from held.items()

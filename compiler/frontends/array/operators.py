@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from isomorph.frontends.array.build import has_traced, lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import default_type, is_weak, result_type
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_many, is_ndarray
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir import schema
 from isomorph.ir.graph import Graph
@@ -119,17 +120,17 @@ def _eager(
                         domain=definition.domain)  # fmt: skip
     plain = [None if a is None else np.asarray(a) for a in arrays]
     wide = any(a is not None and a.dtype == np.float64 for a in plain)
-    kind = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
+    kind: Any = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
     results = tuple(_as(np.asarray(r), kind) for r in evaluate(made, plain, wide=wide))
     return results if outputs > 1 else results[0]
 
 
 def _array(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
-    found = np.asanyarray(value)
+    found = cast("np.ndarray", np.asanyarray(value))
     return found if dtype is None else found.astype(dtype, copy=False)
 
 
-def _as(array: np.ndarray, kind: type | None) -> Any:
+def _as(array: np.ndarray, kind: Any) -> Any:
     return array if kind is None else array.view(kind)
 
 
@@ -183,7 +184,7 @@ def _dtype_name(name: str) -> str:
 
 def _loose(value: Any) -> bool:
     """Numbers and lists, which have no dtype of their own."""
-    return is_weak(value) or isinstance(value, (list, tuple, bool))
+    return is_weak(value) or is_many(value) or isinstance(value, bool)
 
 
 def _check(
@@ -207,13 +208,12 @@ def _check(
 
 
 def _attribute(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if is_ndarray(value):
         return Weight.of(value)
-    if isinstance(value, (list, tuple)):
-        return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
-    return value.item() if isinstance(value, np.generic) else value
+    if is_many(value):
+        return tuple(_attribute(v) for v in value)
+    plain = value.item() if hasattr(value, "item") else value
+    return int(plain) if isinstance(plain, bool) else plain
 
 
 def _unknown(domain: str, name: str) -> TraceError:

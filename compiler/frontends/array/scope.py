@@ -22,7 +22,7 @@ from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from isomorph.frontends.array.protocol import Rules
     from isomorph.ir.graph import Attribute, Graph, Op, Value
@@ -342,7 +342,7 @@ def _checksum(array: np.ndarray) -> int:
     """0 for what cannot be written to."""
     if not array.flags.writeable or array.dtype.kind == "O":
         return 0
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8)) or 1
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) or 1
 
 
 class _Stack(threading.local):
@@ -367,7 +367,7 @@ def current() -> Scope:
 
 
 @contextmanager
-def entered(scope: Scope) -> Iterator[Scope]:
+def entered(scope: Scope) -> Generator[Scope]:
     """Make a scope the current one; it dies at the end."""
     _STACK.scopes.append(scope)
     try:

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import traceback
 import warnings
-from importlib import metadata
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module, metadata
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, cast
 
 from isomorph.exporters.coverage.ledger import Entry, Ledger
@@ -63,13 +65,26 @@ def measure(
             f"onnxruntime {known['onnxruntime'] or '(none)'} was never probed: "
             "run python -m isomorph.exporters.runtimes.probe first"
         )
-    worker = _Worker()
-    try:
-        for key in keys:
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    workers = [_Worker() for _ in range(os.cpu_count() or 1)]
+    for worker in workers:
+        idle.put(worker)
+
+    def one(key: Key) -> tuple[Key, Entry]:
+        worker = idle.get()
+        try:
             progress(f"measure {key[1]}")
-            yield key, worker.measure(key)
+            return key, worker.measure(key)
+        finally:
+            idle.put(worker)
+
+    pool = ThreadPoolExecutor(len(workers))
+    try:
+        yield from pool.map(one, keys)
     finally:
-        worker.close()
+        pool.shutdown(wait=True, cancel_futures=True)
+        for worker in workers:
+            worker.close()
 
 
 class _Worker:
@@ -125,6 +140,7 @@ def serve() -> None:
     table = load_table("onnxruntime", known["onnxruntime"], "cpu")
     if table is None:
         raise UnsupportedError(f"onnxruntime {known['onnxruntime']} was never probed")
+    import_module("onnxruntime").set_default_logger_severity(4)
     limits = Limits(table.newest_opset, table.newest_ir_version)
 
     def say(told: object) -> None:

@@ -9,7 +9,7 @@ A use at an opset passes when
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from isomorph.exporters.target import Target
 from isomorph.frontends.onnx.reader import read
 from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir import schema
-from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.graph import copy_graph
 from isomorph.ir.interpret import interpret
 from isomorph.ir.opdef import Tolerance
@@ -61,7 +60,7 @@ class Written:
 class Told:
     """What became of one use at one opset."""
 
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list[str])
     refused: str = ""
 
 
@@ -104,6 +103,15 @@ def reads_back(graph: Graph, opset: int, feeds: Feeds, wide: list[Any]) -> list[
     return problems + _differences(folded, wide, "optimized", CLOSE + FOLDED * _unit(again))
 
 
+def upgrades(graph: Graph, feeds: Feeds) -> list[str]:
+    """What is wrong with a graph of old versions once it is upgraded."""
+    wide = interpret(graph, feeds, wide=True)
+    left = upgrade(graph)
+    if left:
+        return [f"does not upgrade: {left[0].reason}"]
+    return _differences(interpret(graph, feeds, wide=True), wide, "upgraded")
+
+
 def runs(graph: Graph, opset: int, ir_version: int, feeds: Feeds) -> Told:
     """What onnxruntime makes of a written graph, node by node."""
     told = Told()
@@ -135,8 +143,8 @@ def runs(graph: Graph, opset: int, ir_version: int, feeds: Feeds) -> Told:
         found = [None if v is None else by_value[v] for v in op.outputs]
         try:
             findings = judge(op, operands, found)
-        except UnsupportedError as error:
-            told.problems.append(f"cannot be judged: {error}")
+        except Exception as error:  # noqa: BLE001 - a bound that fails is told, like the rest
+            told.problems.append(f"cannot be judged: {type(error).__name__}: {error}")
             continue
         told.problems += [
             f"{op.type}-{op.version} {f.status.value}: {f.reason}"
@@ -154,15 +162,16 @@ def _unit(graph: Graph) -> float:
 
 
 def _differences(found: list[Any], wanted: list[Any], when: str, limit: float = CLOSE) -> list[str]:
+    if len(found) != len(wanted):
+        return [f"{when}: {len(found)} values, not {len(wanted)}"]
     texts = (_difference(f, w, limit) for f, w in zip(found, wanted, strict=True))
     return [f"{when}: {text}" for text in texts if text]
 
 
 def _difference(found: Any, wanted: Any, limit: float) -> str:
-    if isinstance(wanted, list) or found is None or wanted is None:
-        if isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
-            texts = [_difference(f, w, limit) for f, w in zip(found, wanted, strict=True)]
-            return next(filter(None, texts), "")
+    if isinstance(wanted, list):
+        return next(filter(None, _differences(found, cast("list[Any]", wanted), "item", limit)), "")
+    if found is None or wanted is None:
         return "" if found is None and wanted is None else f"{found!r}, not {wanted!r}"
     found, wanted = np.asarray(found), np.asarray(wanted)
     if found.shape != wanted.shape or found.dtype.kind != wanted.dtype.kind:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from isomorph.exporters.runtimes.tables import load_table
+from isomorph.frontends.array.spellings import SPELLINGS
 from isomorph.ir.instances import INSTANCES
 from isomorph.ir.opdef import OPS
 from isomorph.ir.schema import versions
@@ -28,10 +29,14 @@ def digest(key: tuple[str, str], releases: dict[str, str]) -> str:
     """Changes when the family's modules, the operator's versions, its table row or a release do."""
     family = family_of(key)
     table = load_table("onnxruntime", releases.get("onnxruntime", ""), "cpu")
-    seen = {} if table is None else table.to_json()["ops"].get(key[0] or "ai.onnx", {})
-    parts = [sources(family), str(versions(*key)), json.dumps(seen.get(key[1], {}), sort_keys=True)]
-    parts.append(json.dumps(releases, sort_keys=True))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    seen = "" if table is None else repr(sorted(table.ops.get(key, {}).items()))
+    facts = json.dumps([versions(*key), spelled(key), releases], sort_keys=True)
+    return hashlib.sha256("\n".join([sources(family), seen, facts]).encode()).hexdigest()[:16]
+
+
+def spelled(key: tuple[str, str]) -> tuple[str, ...]:
+    """What array functions write for an operator; empty when only `xp.op` reaches it."""
+    return () if key[0] else SPELLINGS.get(key[1], ())
 
 
 def family_of(key: tuple[str, str]) -> str:

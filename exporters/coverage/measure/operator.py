@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.exporters.coverage.ledger import Entry, Tally
 from isomorph.exporters.coverage.measure import cell
-from isomorph.exporters.coverage.measure.digest import digest, family_of
-from isomorph.exporters.coverage.measure.spellings import spellings
+from isomorph.exporters.coverage.measure.digest import digest, family_of, spelled
+from isomorph.exporters.coverage.measure.old_forms import old_form
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
 from isomorph.ir import schema
 from isomorph.ir.errors import IsomorphError
@@ -51,7 +51,7 @@ class Notebook:
     dtypes: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     refused: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     stuck: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list[str])
 
     def fail(self, name: str, problems: list[str]) -> None:
         """Remember in words what went wrong with a case."""
@@ -74,6 +74,7 @@ def measure_operator(
     for number, instance in enumerate(INSTANCES.get(key) or ()):
         for main in dtypes_of(key, instance):
             _Use(key, number, instance, main, limits, book, say, skip).measure()
+    _old_forms(key, book)
     return Entry(
         digest(key, releases),
         family_of(key),
@@ -83,8 +84,20 @@ def measure_operator(
         {k: tuple(sorted(v)) for k, v in book.refused.items()},
         {k: tuple(sorted(v)) for k, v in book.stuck.items()},
         tuple(sorted(book.failures)[:MOST_FAILURES]),
-        spellings(key),
+        spelled(key),
     )
+
+
+def _old_forms(key: Key, book: Notebook) -> None:
+    """Versions that only hand-made models have."""
+    for version in schema.versions(*key):
+        made = old_form(key, version)
+        if made is None:
+            continue
+        problems = cell.upgrades(*made)
+        book.imports[version] += Tally(int(not problems), 1)
+        if problems:
+            book.fail(f"{key[1]}-{version}", problems)
 
 
 class _Use:

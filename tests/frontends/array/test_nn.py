@@ -1,5 +1,7 @@
 """Layers: traced and eager agree, and both are what plain numpy computes."""
 
+# ruff: noqa: B023, PLW0108 - lambdas are called before their loop goes on
+
 from __future__ import annotations
 
 import math
@@ -38,6 +40,14 @@ def column(v: Any) -> Any:
     return v[:, None, None]
 
 
+def normal(x: Any, axes: Any) -> Any:
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 0.5)
+
+
+def attention(q: Any, k: Any, scale: float, kept: Any) -> Any:
+    return softmax(np.where(kept, q @ np.swapaxes(k, -1, -2) * scale, -1e30)) @ k
+
+
 def erf(x: Any) -> Any:
     return np.vectorize(math.erf)(x)
 
@@ -48,7 +58,8 @@ def lstm(x: Any, w: Any, r: Any, b: Any) -> Any:
     h = c = np.zeros((x.shape[1], size))
     steps = []
     for step in x:
-        i, o, f, g = np.split(step @ w[0].T + h @ r[0].T + b[0, : 4 * size] + b[0, 4 * size :], 4, -1)
+        sums = step @ w[0].T + h @ r[0].T + b[0, : 4 * size] + b[0, 4 * size :]
+        i, o, f, g = np.split(sums, 4, -1)
         c = 1 / (1 + np.exp(-f)) * c + 1 / (1 + np.exp(-i)) * np.tanh(g)
         h = 1 / (1 + np.exp(-o)) * np.tanh(c)
         steps.append(h)
@@ -64,23 +75,25 @@ SEQ = draw(5, 2, 3)
 LW, LR, LB = draw(1, 16, 3), draw(1, 16, 4), draw(1, 32)
 
 LAYERS: list[tuple[Any, Any, tuple[Any, ...]]] = [
-    (lambda x: nn.conv(x, K, draw_bias, strides=2, pads=1), lambda x: windows(x, K, draw_bias), (X4,)),
-    (lambda x: nn.max_pool(x, 2), lambda x: sliding_window_view(x, (2, 2), (2, 3))[:, :, ::2, ::2].max((-1, -2)), (X4,)),
-    (lambda x: nn.avg_pool(x, (3, 2), strides=1), lambda x: sliding_window_view(x, (3, 2), (2, 3)).mean((-1, -2)), (X4,)),
+    (lambda x: nn.conv(x, K, draw_bias, strides=2, pads=1), lambda x: windows(x, K, draw_bias),
+     (X4,)),
+    (lambda x: nn.max_pool(x, 2),
+     lambda x: sliding_window_view(x, (2, 2), (2, 3))[:, :, ::2, ::2].max((-1, -2)), (X4,)),
+    (lambda x: nn.avg_pool(x, (3, 2), strides=1),
+     lambda x: sliding_window_view(x, (3, 2), (2, 3)).mean((-1, -2)), (X4,)),
     (nn.global_avg_pool, lambda x: x.mean((2, 3), keepdims=True), (X4,)),
     (nn.global_max_pool, lambda x: x.max((2, 3), keepdims=True), (X4,)),
     (lambda x: nn.batch_norm(x, SCALE, BIAS, MEAN, VAR, epsilon=0.25),
-     lambda x: (x - column(MEAN)) / np.sqrt(column(VAR) + 0.25) * column(SCALE) + column(BIAS), (X4,)),
+     lambda x: (x - column(MEAN)) / np.sqrt(column(VAR) + 0.25) * column(SCALE) + column(BIAS),
+     (X4,)),
     (lambda x: nn.layer_norm(x, X2[0], X2[1], epsilon=0.5),
-     lambda x: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.5) * X2[0] + X2[1], (X2,)),
+     lambda x: normal(x, -1) * X2[0] + X2[1], (X2,)),
     (lambda x: nn.rms_norm(x, X2[0], epsilon=0.5),
      lambda x: x / np.sqrt((x * x).mean(-1, keepdims=True) + 0.5) * X2[0], (X2,)),
     (lambda x: nn.instance_norm(x, SCALE, BIAS, epsilon=0.5),
-     lambda x: (x - x.mean((2, 3), keepdims=True)) / np.sqrt(x.var((2, 3), keepdims=True) + 0.5)
-     * column(SCALE) + column(BIAS), (X4,)),
+     lambda x: normal(x, (2, 3)) * column(SCALE) + column(BIAS), (X4,)),
     (lambda x: nn.group_norm(x, SCALE, BIAS, groups=1, epsilon=0.5),
-     lambda x: (x - x.mean((1, 2, 3), keepdims=True)) / np.sqrt(x.var((1, 2, 3), keepdims=True) + 0.5)
-     * column(SCALE) + column(BIAS), (X4,)),
+     lambda x: normal(x, (1, 2, 3)) * column(SCALE) + column(BIAS), (X4,)),
     (nn.relu, lambda x: np.maximum(x, 0), (X2,)),
     (lambda x: nn.leaky_relu(x, 0.25), lambda x: np.where(x > 0, x, 0.25 * x), (X2,)),
     (lambda x: nn.prelu(x, 0.5), lambda x: np.where(x > 0, x, 0.5 * x), (X2,)),
@@ -95,34 +108,41 @@ LAYERS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (nn.softplus, lambda x: np.log1p(np.exp(x)), (X2,)),
     (nn.softsign, lambda x: x / (1 + np.abs(x)), (X2,)),
     (nn.mish, lambda x: x * np.tanh(np.log1p(np.exp(x))), (X2,)),
-    (nn.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)), (X2,)),
+    (nn.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),
+     (X2,)),
     (nn.erf, erf, (X2,)),
     (nn.softmax, softmax, (X2,)),
     (lambda x: nn.log_softmax(x, 1), lambda x: np.log(softmax(x, 1)), (X4,)),
     (nn.dropout, lambda x: x, (X2,)),
-    (lambda x: nn.linear(x, draw_linear, draw_linear[:, 0]), lambda x: x @ draw_linear.T + draw_linear[:, 0], (X2,)),
+    (lambda x: nn.linear(x, draw_linear, draw_linear[:, 0]),
+     lambda x: x @ draw_linear.T + draw_linear[:, 0], (X2,)),
     (lambda x: nn.linear(x[None], draw_linear), lambda x: x[None] @ draw_linear.T, (X2,)),
     (lambda i: nn.embedding(i, X2), lambda i: X2[i], (np.array([[0, 2], [1, 1]]),)),
-    (lambda i: nn.one_hot(i, 4), lambda i: np.eye(4, dtype=np.float32)[i], (np.array([[0, 3], [1, 1]]),)),
+    (lambda i: nn.one_hot(i, 4), lambda i: np.eye(4, dtype=np.float32)[i],
+     (np.array([[0, 3], [1, 1]]),)),
     (lambda x: nn.topk(x, 2), lambda x: (-np.sort(-x)[:, :2], np.argsort(-x)[:, :2]), (X2,)),
-    (lambda x: nn.topk(x, 1, axis=0, largest=False), lambda x: (x.min(0)[None], x.argmin(0)[None]), (X2,)),
-    (lambda x: nn.pad(x, (0, 1, 2, 0), value=9), lambda x: np.pad(x, ((0, 2), (1, 0)), constant_values=9), (X2,)),
-    (lambda x: nn.pad(x, (1, 2), mode="edge", axes=[1]), lambda x: np.pad(x, ((0, 0), (1, 2)), "edge"), (X2,)),
+    (lambda x: nn.topk(x, 1, axis=0, largest=False),
+     lambda x: (x.min(0)[None], x.argmin(0)[None]), (X2,)),
+    (lambda x: nn.pad(x, (0, 1, 2, 0), value=9),
+     lambda x: np.pad(x, ((0, 2), (1, 0)), constant_values=9), (X2,)),
+    (lambda x: nn.pad(x, (1, 2), mode="edge", axes=[1]),
+     lambda x: np.pad(x, ((0, 0), (1, 2)), "edge"), (X2,)),
     (lambda x: nn.resize(x, scales=(2, 2)), lambda x: x.repeat(2, 2).repeat(2, 3), (X4,)),
     (lambda x: nn.resize(x, sizes=(14, 12), coordinates="asymmetric", rounding="floor"),
      lambda x: x.repeat(2, 2).repeat(2, 3), (X4,)),
-    (lambda x: nn.scatter(x, [[1], [0]], x[:2] * 0), lambda x: x * np.array([[0], [0], [1]], np.float32), (X2,)),
+    (lambda x: nn.scatter(x, [[1], [0]], x[:2] * 0),
+     lambda x: x * np.array([[0], [0], [1]], np.float32), (X2,)),
     (lambda x: nn.scatter(x, np.zeros((1, 8), np.int64), x[:1], axis=0, reduction="add"),
      lambda x: x + np.array([[1], [0], [0]], np.float32) * x[:1], (X2,)),
-    (lambda q: nn.attention(q, q, q), lambda q: softmax(q @ np.swapaxes(q, -1, -2) / math.sqrt(6)) @ q, (X4,)),
-    (lambda q: nn.attention(q, q[:, :, :5], q[:, :, :5], mask=q[:, :, :, :5] > 0.5, scale=0.5),
-     lambda q: softmax(np.where(q[..., :5] > 0.5, q @ np.swapaxes(q[:, :, :5], -1, -2) / 2, -1e30)) @ q[:, :, :5],
-     (np.abs(X4) + 0.51,)),
+    (lambda q: nn.attention(q, q, q), lambda q: attention(q, q, 1 / math.sqrt(6), True), (X4,)),
+    (lambda q: nn.attention(q, q[:, :, :5], q[:, :, :5], mask=q[:, :, :, :5] > 0.6, scale=0.5),
+     lambda q: attention(q, q[:, :, :5], 0.5, q[:, :, :, :5] > 0.6), (np.abs(X4) + 0.51,)),
     (lambda q: nn.attention(q, q, q, causal=True),
-     lambda q: softmax(np.where(np.tri(7, dtype=bool), q @ np.swapaxes(q, -1, -2) / math.sqrt(6), -1e30)) @ q, (X4,)),
+     lambda q: attention(q, q, 1 / math.sqrt(6), np.tri(7, dtype=bool)), (X4,)),
     (lambda x: nn.lstm(x, LW, LR, LB), lambda x: lstm(x, LW, LR, LB), (SEQ,)),
     (lambda x: nn.depth_to_space(x, 2),
-     lambda x: x.reshape(2, 2, 2, 1, 7, 6).transpose(0, 3, 4, 1, 5, 2).reshape(2, 1, 14, 12), (X4,)),
+     lambda x: x.reshape(2, 2, 2, 1, 7, 6).transpose(0, 3, 4, 1, 5, 2).reshape(2, 1, 14, 12),
+     (X4,)),
 ]  # fmt: skip
 draw_bias, draw_linear = draw(6), draw(5, 8)
 
@@ -149,7 +169,7 @@ def test_recurrent_layers_trace_and_compute(direction: str):
         w, r, b = draw(d, gates * 4, 3), draw(d, gates * 4, 4), draw(d, 2 * gates * 4)
 
         def fn(x: Any) -> Any:
-            return layer(x, w, r, b, lengths=lengths, h0=h0, direction=direction)  # noqa: B023
+            return layer(x, w, r, b, lengths=lengths, h0=h0, direction=direction)
 
         graph = agree(fn, SEQ, ulps=1024)
         assert str(graph.outputs[0].type) == f"float32[5, {d}, 2, 4]"
@@ -167,7 +187,8 @@ def test_windows_with_every_kind_of_padding():
 
 def test_attention_over_open_sequences():
     def fn(q: Any, k: Any) -> Any:
-        return nn.attention(q, k, k, causal=True), xp.nn.attention(q, k, k, mask=xp.ones(k.shape[-2]))
+        mask = xp.ones(k.shape[-2])
+        return nn.attention(q, k, k, causal=True), xp.nn.attention(q, k, k, mask=mask)
 
     graph = traced(fn, "q: float32[b, n, 8]", "k: float32[b, m, 8]")
     for n, m in ((1, 1), (4, 4), (2, 5)):

@@ -11,6 +11,7 @@ from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.rules.reduction import sum_
 from isomorph.frontends.array.rules.shape import reshape
 from isomorph.frontends.array.rules.subscript import getitem
+from isomorph.frontends.array.structure import is_ndarray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
 def polyval(p: Any, x: Any) -> Traced:
     """Horner's scheme."""
     values = lift(x)
-    coefficients = list(p if isinstance(p, np.ndarray) else strong(p))
+    coefficients: list[Any] = list(p if is_ndarray(p) else strong(p))
     found: Any = values * 0
     for coefficient in coefficients:
         found = found * values + coefficient

@@ -54,19 +54,19 @@ def concatenate(
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
     first = parts[0]
-    axis = axis_of(axis, first.ndim)
+    place = axis_of(axis, first.ndim)
     for other in parts[1:]:
         if other.ndim != first.ndim:
             raise TraceError(f"{first.type} and {other.type} differ in rank: no concatenation")
         for index in range(first.ndim):
-            if index != axis:
-                what = f"concatenating {first.type} and {other.type} along axis {axis}"
+            if index != place:
+                what = f"concatenating {first.type} and {other.type} along axis {place}"
                 current().require(first.dims[index], "==", other.dims[index], what)
     total: Size = 0
     for part in parts:
-        total = part.dims[axis] + total
-    shape = (*first.dims[:axis], total, *first.dims[axis + 1 :])
-    return emit("Concat", *parts, axis=axis, shape=shape) if len(parts) > 1 else first
+        total = part.dims[place] + total
+    shape = (*first.dims[:place], total, *first.dims[place + 1 :])
+    return emit("Concat", *parts, axis=place, shape=shape) if len(parts) > 1 else first
 
 
 def stack(

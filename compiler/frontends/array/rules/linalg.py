@@ -26,6 +26,7 @@ from isomorph.frontends.array.rules.reduction import sum_
 from isomorph.frontends.array.rules.shape import expand_dims, moveaxis, permuted, ravel, reshape
 from isomorph.frontends.array.rules.subscript import getitem
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ def outer(a: Any, b: Any, out: None = None) -> Traced:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
     """Contracted axes moved together, one MatMul, the free axes restored."""
     x, y = lift(a), lift(b)
-    if isinstance(axes, (int, np.integer)):
+    if is_number(axes):
         left = tuple(range(x.ndim - int(axes), x.ndim))
         right = tuple(range(int(axes)))
     else:

@@ -10,6 +10,7 @@ from isomorph.frontends.array.build import axis_of, emit, ints, lift
 from isomorph.frontends.array.dims import as_dim, wrap
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_dict, is_many, is_ndarray
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr
 
@@ -47,7 +48,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tr
 
 
 def _pad_width(given: Any, rank: int) -> list[tuple[Size, Size]]:
-    if isinstance(given, dict):
+    if is_dict(given):
         found: list[tuple[Size, Size]] = [(0, 0)] * rank
         for axis, pair in given.items():
             found[axis_of(axis, rank)] = _pad_width(pair, 1)[0]
@@ -55,9 +56,9 @@ def _pad_width(given: Any, rank: int) -> list[tuple[Size, Size]]:
     size = as_dim(given)
     if size is not None:
         return [(size, size)] * rank
-    items = [tuple(i) if isinstance(i, (tuple, list, np.ndarray)) else i for i in given]
-    if all(not isinstance(i, tuple) for i in items):
-        items = [tuple(items)] if len(items) > 1 else [(items[0], items[0])]
+    items: list[Any] = [list(i) if is_many(i) or is_ndarray(i) else i for i in given]
+    if not any(is_many(i) for i in items):
+        items = [items]
     pairs = [_pair(i) for i in items]
     if len(pairs) == 1:
         pairs *= rank
@@ -67,7 +68,7 @@ def _pad_width(given: Any, rank: int) -> list[tuple[Size, Size]]:
 
 
 def _pair(item: Any) -> tuple[Size, Size]:
-    sizes = [as_dim(i) for i in (item if isinstance(item, tuple) else (item,))]
+    sizes = [as_dim(i) for i in (item if is_many(item) else (item,))]
     if len(sizes) == 1:
         sizes *= 2
     before, after = sizes

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def tile(A: Any, reps: Any) -> Traced:  # noqa: N803 - numpy's parameter
     x = lift(A)
-    counts = list(reps) if isinstance(reps, (tuple, list, np.ndarray)) else [reps]
+    counts: list[Any] = list(reps) if np.iterable(reps) else [reps]
     counts = [1] * (x.ndim - len(counts)) + counts
     if len(counts) > x.ndim:
         x = expand_dims(x, tuple(range(len(counts) - x.ndim)))
@@ -31,24 +31,23 @@ def tile(A: Any, reps: Any) -> Traced:  # noqa: N803 - numpy's parameter
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
-    x = lift(a)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = axis_of(axis, x.ndim)
+    x = lift(a) if axis is not None else ravel(a)
+    place = axis_of(axis or 0, x.ndim)
+    dim = x.dims[place]
+    before, after = x.dims[:place], x.dims[place + 1 :]
     count = as_dim(repeats)
     if count is not None:
-        wide = emit("Unsqueeze", x, [axis + 1])
-        shape = (*x.dims[: axis + 1], count, *x.dims[axis + 1 :])
-        merged = (*x.dims[:axis], x.dims[axis] * count, *x.dims[axis + 1 :])
-        return reshape(expanded(wide, shape), merged)
+        wide = emit("Unsqueeze", x, [place + 1])
+        return reshape(
+            expanded(wide, (*before, dim, count, *after)), (*before, dim * count, *after)
+        )
     if isinstance(repeats, Traced):
-        return _repeat_by(x, cast(repeats, np.dtype(np.int64)), axis)
-    dim = x.dims[axis]
+        return _repeat_by(x, cast(repeats, np.dtype(np.int64)), place)
     counts = np.asarray(repeats)
     if not isinstance(dim, int):
-        raise TraceError(f"repeat of the open axis {axis} of {x.type} by {counts.tolist()}")
+        raise TraceError(f"repeat of the open axis {place} of {x.type} by {counts.tolist()}")
     places = np.repeat(np.arange(dim), counts)
-    return emit("Gather", x, places.astype(np.int64), axis=axis)
+    return emit("Gather", x, places.astype(np.int64), axis=place)
 
 
 def _repeat_by(x: Traced, counts: Traced, axis: int) -> Traced:

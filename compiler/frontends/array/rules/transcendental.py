@@ -91,7 +91,7 @@ def logaddexp2(x: Traced, y: Traced) -> Traced:
 def sinc(x: Traced) -> Traced:
     angle = elementwise("Mul", x, scalar(x, np.pi))
     ratio = elementwise("Div", emit("Sin", angle), angle)
-    return where(less(emit("Abs", x), scalar(x, np.finfo(np.float32).tiny)), scalar(x, 1), ratio)
+    return where(less(emit("Abs", x), scalar(x, 1e-37)), scalar(x, 1), ratio)
 
 
 UFUNCS: dict[str, str | Callable[..., Any]] = {
