@@ -66,7 +66,7 @@ def reduce(group: Group, axes: Sequence[int], kind: str) -> Lowered:
         code,
     )
     results, terms = prod(shape_of(group.output)), prod(shape[a] for a in set(axes))
-    block = Block((x, group.output), (results, terms, float(max(terms, 1)), *kept, *reduced))
+    block = Block((x, group.output), (results, terms, float(terms), *kept, *reduced))
     grid = (blocks(results, PER_BLOCK), 1, 1)
     return [Launch(spec, grid, (block, functor.block), (group.output,))]
 

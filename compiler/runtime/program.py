@@ -73,8 +73,17 @@ class KernelEngine:
             return bound.run(arrays, watch)
 
     def plan_for(self, shapes: Shapes) -> Plan:
-        """The plan for inputs of these shapes."""
-        graph = specialised(self._graph, shapes)
+        """The plan for inputs of these shapes.
+
+        Raises:
+            RunError: when an op does not take them.
+            NoKernelError: listing every op that has no kernel.
+        """
+        try:
+            graph = specialised(self._graph, shapes)
+        except (TypeInferenceError, InvalidGraphError) as error:
+            shown = ", ".join(f"{v.name} {s}" for v, s in zip(self._graph.inputs, shapes, strict=True))
+            raise RunError(f"{self._graph.name} does not take {shown}: {error}") from error
         return make_plan(graph, lower(graph, self._machine.arch))
 
     def constant(self, value: Value) -> int:
@@ -106,7 +115,7 @@ class KernelEngine:
                 return
             try:
                 self.plan = self.plan_for(shapes)
-            except (TypeInferenceError, InvalidGraphError, ValueError):
+            except RunError:
                 if not symbols:
                     raise
                 continue

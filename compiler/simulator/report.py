@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isomorph.ir.errors import IsomorphError
+from isomorph.runtime.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ INTERNAL = ("sim.hpp", "dialect/core.cuh", "dialect/memory.cuh", "dialect/mma.cu
 """Where wrappers live: a finding stands at whoever called them."""
 
 
-class SimulationError(IsomorphError):
+class SimulationError(RunError):
     """A kernel that broke a rule of the machine; carries the findings.
 
     Attributes:

@@ -16,6 +16,8 @@ def seconds(
     """Estimated time of a batched product of m × k by k × n with elements of `size` bytes."""
     rows, columns = -(-m // tile.bm), -(-n // tile.bn)
     blocks = rows * columns * batch
+    if blocks == 0:
+        return 0.0
     waves = -(-blocks // (device.processors * tile.blocks))
     filled = blocks / (waves * device.processors * tile.blocks)
     rate = device.float16 if size == 2 else device.float32
