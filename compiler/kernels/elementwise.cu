@@ -6,11 +6,7 @@ struct Params { T* out; uint32_t n; };
 
 KERNEL void __launch_bounds__(256) elementwise(const Params p, const Epilogue body) {
   uint32_t i = (blockIdx.x * 256 + threadIdx.x) * VECTOR;
-#ifdef PLANT_NO_GUARD
-  if (true) {
-#else
   if (i + VECTOR <= p.n) {
-#endif
     float v[VECTOR] = {};
     body(v, i);
     store<true>(p.out + i, v);

@@ -54,11 +54,7 @@ KERNEL void __launch_bounds__(THREADS) gemm_mma(const Params p, const Epilogue e
     cp_async_commit();
   }
   for (int step = 0; step < steps; step++) {
-#ifdef PLANT_SHORT_WAIT
-    cp_async_wait<STAGES - 1>();
-#else
     cp_async_wait<STAGES - 2>();
-#endif
     __syncthreads();
     if (step + STAGES - 1 < steps) fetch((step + STAGES - 1) % STAGES, (step + STAGES - 1) * BK);
     cp_async_commit();

@@ -56,18 +56,11 @@ template <int BM, int BN, int BK, int TM, int TN, bool A_K_FAST, bool B_K_FAST> 
           UNROLL
           for (int j = 0; j < TN; j++) acc[i][j] += x[i] * y[j];
       }
-#ifdef PLANT_SINGLE_BUFFER
-      if (more) {
-        put(buffer);
-        __syncthreads();
-      }
-#else
       if (more) {
         put(buffer ^ 1);
         __syncthreads();
         buffer ^= 1;
       }
-#endif
     }
   }
 };

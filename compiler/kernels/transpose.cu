@@ -10,9 +10,7 @@ KERNEL void __launch_bounds__(256) transpose(const Params p) {
   uint32_t base = blockIdx.z * p.rows * p.columns;
   for (uint32_t r = y; r < 32; r += 8)
     if (i0 + r < p.rows && j0 + x < p.columns) tile[r][x] = p.x[base + (i0 + r) * p.columns + j0 + x];
-#ifndef PLANT_NO_BARRIER
   __syncthreads();
-#endif
   for (uint32_t r = y; r < 32; r += 8)
     if (j0 + r < p.columns && i0 + x < p.rows) p.out[base + (j0 + r) * p.rows + i0 + x] = tile[x][r];
 }

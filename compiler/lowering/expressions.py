@@ -152,7 +152,7 @@ EXPRESSIONS: dict[str, Rule] = {
         "({gamma} * ({x} <= 0.0f ? {alpha} * expm1f({x}) : {x}))", "alpha", "gamma"
     ),
     "Sigmoid": _form(SIGMOID),
-    "Sign": _form("({x} > 0.0f ? 1.0f : {x} < 0.0f ? -1.0f : {x})"),
+    "Sign": _form("({x} > 0.0f ? 1.0f : {x} < 0.0f ? -1.0f : {x} == 0.0f ? 0.0f : {x})"),
     "Sin": _call("sinf"),
     "Sinh": _call("sinhf"),
     "Softplus": _form("softplus({x})"),

@@ -20,7 +20,7 @@ def build(source: str, name: str, *, checking: bool, defines: tuple[str, ...] = 
 
     Args:
         source: of the kernel.
-        name: for messages.
+        name: the entry's; lines of the main file are found under it.
         checking: instrument every access.
         defines: macros, such as those that plant a bug.
 
@@ -30,11 +30,11 @@ def build(source: str, name: str, *, checking: bool, defines: tuple[str, ...] = 
     """
     made = compiler()
     flags = (*made.flags, *_KERNEL, *(_CHECKING if checking else _FAST), *(f"-D{d}" for d in defines))
-    key = (source, _runtime_sources(), made.version, *flags)
+    key = (name, source, _runtime_sources(), made.version, *flags)
 
     def make() -> bytes:
         with tempfile.TemporaryDirectory(prefix="isomorph-sim-") as folder:
-            text, object_file, library = (Path(folder) / f"k{s}" for s in (".cu", ".o", ".so"))
+            text, object_file, library = (Path(folder) / f"{name}{s}" for s in (".cu", ".o", ".so"))
             text.write_text(source, encoding="utf-8")
             run(
                 [made.path, *flags, "-I", str(HERE), "-c", str(text), "-o", str(object_file)], name

@@ -143,11 +143,25 @@ def test_what_is_no_model_is_refused():
         backend.prepare(onnx.ModelProto())
 
 
-@pytest.mark.parametrize("device", ["SIM", "CUDA", "CUDA:1"])
-def test_devices_without_kernels_refuse_by_name(device: str):
+@pytest.mark.parametrize("device", ["CUDA", "CUDA:1"])
+def test_a_gpu_that_is_not_there_is_refused_by_name(device: str, monkeypatch):
+    monkeypatch.setattr("isomorph.runtime.cuda.LIBRARY", "libcuda-that-is-not-there.so.1")
     assert not backend.supports_device(device)
-    with pytest.raises(NoGpuError, match="not exist yet"):
+    with pytest.raises(NoGpuError, match="no NVIDIA driver"):
         backend.prepare(one_op("Neg", [FLOAT], FLOAT), device)
+
+
+@needs_compiler
+def test_the_simulator_runs_a_model_on_our_kernels():
+    prepared = backend.prepare(one_op("Neg", [FLOAT], FLOAT), "SIM")
+    (found,) = prepared.run([np.arange(6, dtype=np.float32).reshape(2, 3)])
+    assert found.tolist() == [[0, -1, -2], [-3, -4, -5]]
+
+
+@needs_compiler
+def test_what_has_no_kernel_is_refused_in_prepare():
+    with pytest.raises(NoKernelError, match="no kernel computes Det"):
+        backend.prepare(one_op("Det", [FLOAT], FLOAT), "SIM")
 
 
 def test_an_unknown_device_is_refused():

@@ -22,9 +22,7 @@ template <class F, int WARPS> DEV float block_reduce(float v) {
     __syncthreads();
     v = lane < WARPS ? parts[lane] : F::none();
     v = warp_reduce<F>(v);
-#ifndef PLANT_NO_TRAILING_BARRIER
     __syncthreads();
-#endif
   }
   return v;
 }
