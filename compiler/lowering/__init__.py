@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.ir.graph import Value
+from isomorph.ir.infer import is_canonical
 from isomorph.ir.opdef import Manifest
 from isomorph.ir.types import DType, TensorType
-from isomorph.lowering.context import Alias, Group
+from isomorph.lowering.context import Alias, Group, shape_of
 from isomorph.lowering.elementwise import pointwise
 from isomorph.lowering.errors import Missing, NoKernel, NoKernelError
 from isomorph.passes.fuse.group import members
@@ -81,6 +82,8 @@ def lower(graph: Graph, arch: str) -> Lowering:
     missing: list[Missing] = []
     for op in graph.sorted_ops():
         try:
+            for value in op.results:
+                shape_of(value)
             found = _lowered(Group(op, arch, status))
         except NoKernel as reason:
             name = "+".join(m.type for m in members(op))
@@ -96,6 +99,9 @@ def lower(graph: Graph, arch: str) -> Lowering:
 
 
 def _lowered(group: Group) -> Lowered:
+    for op in (*group.pointwise, *([group.anchor] if group.anchor else [])):
+        if not is_canonical(op):
+            raise NoKernel(f"version {op.version} of {op.type} cannot be upgraded")
     if group.anchor is None:
         return pointwise(group)
     key = group.anchor.key

@@ -22,23 +22,21 @@ class FuseElementwise:
 
     def apply(self, graph: Graph) -> bool:
         changed = False
-        for op in graph.sorted_ops():
-            current: Op | None = op
-            while current is not None and current in graph.nx:
-                current = self._joined(graph, current)
-                changed |= current is not None
+        for op in reversed(graph.sorted_ops()):  # an op's readers may be one group by then
+            changed |= self._join(graph, op)
         return changed
 
     @staticmethod
-    def _joined(graph: Graph, op: Op) -> Op | None:
+    def _join(graph: Graph, op: Op) -> bool:
         if len(op.results) != 1 or not is_pointwise_group(op):
-            return None
+            return False
         reader = sole_reader(graph, op.output)
         if reader is None or not is_pointwise_group(reader):
-            return None
+            return False
         shape = static_shape(op.output)
         if shape is None or shape != static_shape(reader.output):
-            return None
+            return False
         if len({*op.operands, *reader.operands}) - 1 > MOST_OPERANDS:
-            return None
-        return fuse(graph, op, reader)
+            return False
+        fuse(graph, op, reader)
+        return True
