@@ -2,7 +2,8 @@
 
 A model goes the whole way, load → upgrade → passes → check → downgrade → encode at its own opset,
 and then runs on a device: `CPU` is onnxruntime, `REFERENCE` the reference interpreter. `SIM` and
-`CUDA` run our own kernels, on the CPU and on a GPU, without writing a model first. What is refused is refused in `prepare`, with a typed error.
+`CUDA` run our own kernels, on the CPU and on a GPU, without writing a model first. What is
+refused is refused in `prepare`, with a typed error.
 
 `onnx.backend.test` knows only the devices CPU and CUDA, and drives one Backend class per device of
 ours: `onnx.backend.test.BackendTest(isomorph.backend.CPU, __name__)`.
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from isomorph.ir.types import Type
 
     Engine = Callable[[dict[str, Any]], list[Any]]
+
 
 class Prepared(BackendRep):
     """A model made ready for a device; `model` is the message that runs there."""

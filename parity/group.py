@@ -1,4 +1,4 @@
-"""How far the result of a fused group may be from the truth: the bounds of its ops, carried through.
+"""How far the result of a fused group may be from the truth: its ops' bounds, carried through.
 
 Each op adds its own bound, for float32 whatever the operands are stored in; what its operands are
 off by moves its result by at most max |f(x ± e) − f(x)| (to first order, element by element: behind
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.graph import Graph, Op
 from isomorph.ir.interpret import widen
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType, TensorType
@@ -25,7 +24,7 @@ from isomorph.passes.fuse.group import FUSED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isomorph.ir.graph import Value
+    from isomorph.ir.graph import Graph, Op, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Known:
 def judge_group(
     op: Op, operands: Sequence[Any], captured: Sequence[Any], results: Sequence[Any]
 ) -> Finding:
-    """How the results of one op, or of one `Fused` op, compare with float64 on the same operands."""
+    """How the results of one op, or one `Fused` op, compare with float64 on the same operands."""
     if op.key != FUSED:
         members, outputs = [op], list(op.results)
         start = {v: a for v, a in zip(op.inputs, operands, strict=True) if v is not None}
@@ -126,7 +125,11 @@ def _compare(known: Known, result: Any, *, hidden: bool) -> Finding:
         return Finding(Status.FAIL, f"its shape is {got.shape}, {truth.shape} is right")
     if got.dtype.kind != "f":
         wrong = (got != truth) & (known.hard == 0)
-        return Finding(Status.FAIL, f"{int(wrong.sum())} elements differ") if wrong.any() else Finding()
+        return (
+            Finding(Status.FAIL, f"{int(wrong.sum())} elements differ")
+            if wrong.any()
+            else Finding()
+        )
     unit = Unit.of(DType.of(result.dtype))
     with np.errstate(all="ignore"):
         error = np.abs(got - truth)
@@ -172,19 +175,20 @@ def _exact(
     return Finding()
 
 
-def _narrow(
-    members: Sequence[Op], start: dict[Value, Any], outputs: Sequence[Value]
-) -> list[Any]:
+def _narrow(members: Sequence[Op], start: dict[Value, Any], outputs: Sequence[Value]) -> list[Any]:
     """The group in the precision of its operands."""
     values = dict(start)
     for member in members:
         given = [None if v is None else values[v] for v in member.inputs]
         values.update(
-            (v, r) for v, r in zip(member.outputs, evaluate(member, given), strict=False) if v is not None
+            (v, r)
+            for v, r in zip(member.outputs, evaluate(member, given), strict=False)
+            if v is not None
         )
     return [values[v] for v in outputs]
 
 
 def _dtype(value: Value) -> DType:
-    assert isinstance(value.type, TensorType)
+    if not isinstance(value.type, TensorType):
+        raise TypeError(f"%{value.name} is {value.type}")
     return value.type.dtype

@@ -27,8 +27,8 @@ def run(
 ) -> None:
     """Run SOURCE on a device.
 
-    Exit code 0: done. 1: ops without a kernel, all of them listed. 2: bad call, unreadable input, no
-    such device, or the run failed.
+    Exit code 0: done. 1: ops without a kernel, all of them listed. 2: bad call, unreadable input,
+    no such device, or the run failed.
     """
     with command(as_json=as_json) as say:
         import numpy as np
@@ -48,7 +48,8 @@ def run(
         say("run")
         results = made.named(**arrays)
         if output is not None:
-            np.savez(output, **{name: np.asarray(a) for name, a in results.items()})
+            saved: dict[str, Any] = {name: np.asarray(a) for name, a in results.items()}
+            np.savez(output, **saved)
         shown = {n: f"{np.asarray(a).dtype}{list(np.shape(a))}" for n, a in results.items()}
         if as_json:
             emit({"schema_version": 1, "device": device, "outputs": shown, "path": output})

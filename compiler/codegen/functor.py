@@ -78,7 +78,7 @@ def collapse(
 
 
 def render(operands: Sequence[Operand], lines: Sequence[tuple[str, str]], result: str) -> str:
-    """The struct. Lines are (name, expression) over `x` (the value) and `a0`, `a1`, … (operands)."""
+    """The struct; lines are (name, expression) over `x`, the value, and `a0`, `a1`, …, operands."""
     pointers = [f"  const {o.ctype}* p{n};" for n, o in enumerate(operands)]
     words: list[str] = []
     loads: list[str] = []

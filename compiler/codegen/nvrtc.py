@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from isomorph.codegen.cache import Cache
@@ -51,7 +52,7 @@ def version() -> str:
     bindings = _bindings()
     try:
         result, major, minor = bindings.nvrtcVersion()
-    except Exception as error:  # the bindings raise RuntimeError and their own loader's errors
+    except Exception as error:  # noqa: BLE001 - the loader's errors share no base
         raise NvrtcError(f"NVRTC cannot be loaded: {error}. {_REPAIR}") from None
     if int(result):
         raise NvrtcError(f"NVRTC fails with {result}. {_REPAIR}")
@@ -79,10 +80,9 @@ _REPAIR = "Install it with: pip install 'isomorph[cuda]'"
 
 def _bindings() -> Any:
     try:
-        from cuda.bindings import nvrtc
+        return import_module("cuda.bindings.nvrtc")
     except ImportError as error:
         raise NvrtcError(f"cubins need cuda-bindings and NVRTC: {error}. {_REPAIR}") from None
-    return nvrtc
 
 
 def _packed(built: tuple[bytes, bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""What lowering rules see: a group of ops, its operands, and the functor of its elementwise part."""
+"""What lowering rules see: a group of ops, its operands, and its elementwise part as a functor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import Operand, access, render
 from isomorph.codegen.spec import CTYPES, WORDS, Block, Launch
-from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.types import DType, TensorType
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import EXPRESSIONS
@@ -18,6 +17,7 @@ from isomorph.passes.tile import DEVICES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isomorph.ir.graph import Graph, Op, Value
     from isomorph.passes.tile import DeviceData
 
 MOST_ELEMENTS = 2**31 - 1
@@ -87,28 +87,34 @@ class Group:
 
     def optional(self, index: int) -> Value | None:
         """The same, `None` when it is absent."""
-        value = self._anchor.input(index)
+        value = self.main.input(index)
         return None if value is None else self._outer.get(value, value)
 
     @property
     def result(self) -> Value:
         """What the anchor computes, before the pointwise ops."""
-        return self._anchor.output
+        return self.main.output
 
     @property
-    def _anchor(self) -> Op:
+    def main(self) -> Op:
+        """The anchor; raises NoKernel when there is none."""
         if self.anchor is None:
             raise NoKernel("a pointwise group has no anchor")
         return self.anchor
 
     def alone(self) -> None:
         """Refuse results that the kernel does not write."""
-        extra = [v for v in self._anchor.outputs[1:] if v is not None]
+        extra = [v for v in self.main.outputs[1:] if v is not None]
         if extra:
-            raise NoKernel(f"its further results ({', '.join(v.name for v in extra)}) are not computed")
+            raise NoKernel(
+                f"its further results ({', '.join(v.name for v in extra)}) are not computed"
+            )
 
     def functor(
-        self, first: Sequence[tuple[Value, tuple[int, ...], str]] = (), *, exclude: Sequence[Value] = ()
+        self,
+        first: Sequence[tuple[Value, tuple[int, ...], str]] = (),
+        *,
+        exclude: Sequence[Value] = (),
     ) -> Functor:
         """The pointwise ops as a functor.
 

@@ -40,7 +40,7 @@ def windows(
         raise NoKernel(f"windows over {rank} axes have no kernel yet; over 1 or 2 they have")
     strides = tuple(op.attr("strides") or (1,) * rank)
     dilations = tuple(op.attr("dilations") or (1,) * rank)
-    pads = list(op.attr("pads") or (0,) * (2 * rank))
+    pads: list[int] = list(op.attr("pads") or (0,) * (2 * rank))
     auto = op.attr("auto_pad", "NOTSET")
     auto = auto.decode() if isinstance(auto, bytes) else auto
     if auto.startswith("SAME"):
@@ -67,8 +67,7 @@ def windows(
 
 
 def _conv(group: Group) -> Lowered:
-    op = group.anchor
-    assert op is not None
+    op = group.main
     x, w, bias = group.operand(0), group.operand(1), group.optional(2)
     shape, filters, out = shape_of(x), shape_of(w), shape_of(group.output)
     g = windows(op, filters[2:], shape[2:], out[2:])

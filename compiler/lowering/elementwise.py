@@ -26,9 +26,7 @@ def pointwise(group: Group) -> Lowered:
     spec = KernelSpec("elementwise", (("T", out),), (("VECTOR", VECTOR[out]),), functor.code)
     grid = (blocks(n, 256 * VECTOR[out]), 1, 1)
     block = Block((group.output,), (n,))
-    return [
-        Launch(spec, grid, (block, functor.block), (group.output,), in_place=functor.in_place)
-    ]
+    return [Launch(spec, grid, (block, functor.block), (group.output,), in_place=functor.in_place)]
 
 
 def _identity(group: Group) -> Lowered:

@@ -37,7 +37,7 @@ class NoKernelError(UnsupportedError):
         groups: dict[tuple[str, str], list[str]] = {}
         for m in missing:
             groups.setdefault((m.op, m.reason), []).append(m.where)
-        lines = []
+        lines: list[str] = []
         for (op, reason), places in groups.items():
             shown = [f"{p}{f' ({n} ops)' if n > 1 else ''}" for p, n in Counter(places).items()]
             more = f" and {len(shown) - 8} more places" if len(shown) > 8 else ""

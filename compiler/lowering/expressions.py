@@ -29,20 +29,32 @@ def literal(value: float) -> str:
     return f"({text if 'e' in text or '.' in text else text + '.0'}f)"
 
 
+def _text(form: str) -> Rule:
+    """A form with `{0}`, `{1}`, … for the operands."""
+
+    def rule(op: Op, a: Sequence[str]) -> str:
+        return form.format(*a)
+
+    return rule
+
+
 def _call(name: str) -> Rule:
-    return lambda op, a: f"{name}({a[0]})"
+    return _text(f"{name}({{0}})")
 
 
 def _infix(sign: str) -> Rule:
-    return lambda op, a: f"({a[0]} {sign} {a[1]})"
+    return _text(f"({{0}} {sign} {{1}})")
 
 
 def _truth(sign: str) -> Rule:
-    return lambda op, a: f"({a[0]} {sign} {a[1]} ? 1.0f : 0.0f)"
+    return _text(f"({{0}} {sign} {{1}} ? 1.0f : 0.0f)")
 
 
 def _fold(form: str) -> Rule:
-    return lambda op, a: reduce(lambda x, y: form.format(x, y), a)
+    def rule(op: Op, a: Sequence[str]) -> str:
+        return reduce(form.format, a)
+
+    return rule
 
 
 def _form(form: str, *attributes: str) -> Rule:
@@ -104,7 +116,7 @@ EXPRESSIONS: dict[str, Rule] = {
     "Acos": _call("acosf"),
     "Acosh": _call("acoshf"),
     "Add": _infix("+"),
-    "And": lambda op, a: f"({a[0]} != 0.0f && {a[1]} != 0.0f ? 1.0f : 0.0f)",
+    "And": _text("({0} != 0.0f && {1} != 0.0f ? 1.0f : 0.0f)"),
     "Asin": _call("asinf"),
     "Asinh": _call("asinhf"),
     "Atan": _call("atanf"),
@@ -125,12 +137,10 @@ EXPRESSIONS: dict[str, Rule] = {
     "Gelu": _gelu,
     "Greater": _truth(">"),
     "GreaterOrEqual": _truth(">="),
-    "HardSigmoid": _form(
-        "min_nan(max_nan({alpha} * {x} + {beta}, 0.0f), 1.0f)", "alpha", "beta"
-    ),
+    "HardSigmoid": _form("min_nan(max_nan({alpha} * {x} + {beta}, 0.0f), 1.0f)", "alpha", "beta"),
     "HardSwish": _form("({x} * min_nan(max_nan({x} / 6.0f + 0.5f, 0.0f), 1.0f))"),
     "IsInf": _is_inf,
-    "IsNaN": lambda op, a: f"(is_nan({a[0]}) ? 1.0f : 0.0f)",
+    "IsNaN": _text("(is_nan({0}) ? 1.0f : 0.0f)"),
     "LeakyRelu": _form("({x} < 0.0f ? {alpha} * {x} : {x})", "alpha"),
     "Less": _truth("<"),
     "LessOrEqual": _truth("<="),
@@ -140,17 +150,15 @@ EXPRESSIONS: dict[str, Rule] = {
     "Min": _fold("min_nan({}, {})"),
     "Mish": _form("({x} * tanhf(softplus({x})))"),
     "Mul": _infix("*"),
-    "Neg": lambda op, a: f"(-{a[0]})",
-    "Not": lambda op, a: f"({a[0]} != 0.0f ? 0.0f : 1.0f)",
-    "Or": lambda op, a: f"({a[0]} != 0.0f || {a[1]} != 0.0f ? 1.0f : 0.0f)",
-    "PRelu": lambda op, a: f"({a[0]} < 0.0f ? {a[1]} * {a[0]} : {a[0]})",
-    "Pow": lambda op, a: f"powf({a[0]}, {a[1]})",
-    "Reciprocal": lambda op, a: f"(1.0f / {a[0]})",
+    "Neg": _text("(-{0})"),
+    "Not": _text("({0} != 0.0f ? 0.0f : 1.0f)"),
+    "Or": _text("({0} != 0.0f || {1} != 0.0f ? 1.0f : 0.0f)"),
+    "PRelu": _text("({0} < 0.0f ? {1} * {0} : {0})"),
+    "Pow": _text("powf({0}, {1})"),
+    "Reciprocal": _text("(1.0f / {0})"),
     "Relu": _form("max_nan({x}, 0.0f)"),
     "Round": _call("rintf"),
-    "Selu": _form(
-        "({gamma} * ({x} <= 0.0f ? {alpha} * expm1f({x}) : {x}))", "alpha", "gamma"
-    ),
+    "Selu": _form("({gamma} * ({x} <= 0.0f ? {alpha} * expm1f({x}) : {x}))", "alpha", "gamma"),
     "Sigmoid": _form(SIGMOID),
     "Sign": _form("({x} > 0.0f ? 1.0f : {x} < 0.0f ? -1.0f : {x} == 0.0f ? 0.0f : {x})"),
     "Sin": _call("sinf"),
@@ -164,7 +172,7 @@ EXPRESSIONS: dict[str, Rule] = {
     "Tan": _call("tanf"),
     "Tanh": _call("tanhf"),
     "ThresholdedRelu": _form("({x} > {alpha} ? {x} : 0.0f)", "alpha"),
-    "Where": lambda op, a: f"({a[0]} != 0.0f ? {a[1]} : {a[2]})",
-    "Xor": lambda op, a: f"(({a[0]} != 0.0f) != ({a[1]} != 0.0f) ? 1.0f : 0.0f)",
+    "Where": _text("({0} != 0.0f ? {1} : {2})"),
+    "Xor": _text("(({0} != 0.0f) != ({1} != 0.0f) ? 1.0f : 0.0f)"),
 }
-"""Rules by op type; what `passes.fuse` takes for pointwise has a row here (a test compares them)."""
+"""Rules by op type; `passes.fuse` takes these for pointwise (a test compares)."""

@@ -19,10 +19,9 @@ INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
 
 
 def _gather(group: Group) -> Lowered:
-    assert group.anchor is not None
     x, index, out = group.operand(0), group.operand(1), group.output
     shape = shape_of(x)
-    axis = group.anchor.attr("axis") % len(shape)
+    axis = int(group.main.attr("axis")) % len(shape)
     if shape[axis] == 0 and prod(shape_of(out)):
         raise NoKernel("it gathers from an axis of size 0")
     kind = INDICES.get(dtype_of(index))

@@ -144,8 +144,7 @@ def _matmul(group: Group) -> Lowered:
 
 def _gemm(group: Group) -> Lowered:
     a, b, c = group.operand(0), group.operand(1), group.optional(2)
-    op = group.anchor
-    assert op is not None
+    op = group.main
     (m, k), (_, n) = shape_of(a), shape_of(b)
     a_strides, b_strides = (k, 1), (n, 1)
     if op.attr("transA"):

@@ -57,10 +57,9 @@ def _alias(group: Group) -> Lowered:
 
 
 def _transpose(group: Group) -> Lowered:
-    assert group.anchor is not None
     x, out = group.operand(0), group.output
     shape = shape_of(x)
-    given = group.anchor.attr("perm")
+    given = group.main.attr("perm")
     perm = tuple(given) if given is not None else tuple(reversed(range(len(shape))))
     sizes = [shape[a] for a in perm]
     steps = [strides_of(shape)[a] for a in perm]
@@ -117,13 +116,12 @@ def _slice(group: Group) -> Lowered:
 
 
 def _concat(group: Group) -> Lowered:
-    assert group.anchor is not None
     out = group.output
     shape = shape_of(out)
-    axis = group.anchor.attr("axis") % len(shape)
+    axis = int(group.main.attr("axis")) % len(shape)
     launches: list[Launch] = []
     at = 0
-    for index in range(len(group.anchor.inputs)):
+    for index in range(len(group.main.inputs)):
         part = group.operand(index)
         sizes = shape_of(part)
         base = at * strides_of(shape)[axis]
@@ -133,10 +131,9 @@ def _concat(group: Group) -> Lowered:
 
 
 def _split(group: Group) -> Lowered:
-    assert group.anchor is not None
     x = group.operand(0)
     shape = shape_of(x)
-    axis = group.anchor.attr("axis") % len(shape)
+    axis = int(group.main.attr("axis")) % len(shape)
     launches: list[Launch] = []
     at = 0
     for out in group.op.results:
@@ -148,9 +145,8 @@ def _split(group: Group) -> Lowered:
 
 
 def _pad(group: Group) -> Lowered:
-    assert group.anchor is not None
     x, out, value = group.operand(0), group.output, group.optional(2)
-    mode = group.anchor.attr("mode", "constant")
+    mode = group.main.attr("mode", "constant")
     if mode not in {"constant", b"constant"}:
         raise NoKernel(f"mode {mode!r} has no kernel yet; only 'constant' has")
     pads, axes = integers(group.operand(1)), integers(group.optional(3))

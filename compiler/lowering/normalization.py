@@ -44,24 +44,22 @@ def _rows(
 
 
 def _softmax(group: Group, kind: int) -> Lowered:
-    assert group.anchor is not None
     shape = shape_of(group.operand(0))
-    axis = group.anchor.attr("axis") % max(len(shape), 1)
+    axis = int(group.main.attr("axis")) % max(len(shape), 1)
     if not shape:
         return _rows(group, kind, 1, 1)
     return _rows(group, kind, shape[axis], prod(shape[axis + 1 :]))
 
 
 def _normalized(group: Group, kind: int) -> Lowered:
-    assert group.anchor is not None
     shape = shape_of(group.operand(0))
-    axis = group.anchor.attr("axis") % len(shape)
+    axis = int(group.main.attr("axis")) % len(shape)
     columns = prod(shape[axis:])
     scale, bias = group.operand(1), group.optional(2)
     for what, value in (("scale", scale), ("bias", bias)):
         if value is not None and prod(shape_of(value)) != columns:
             raise NoKernel(f"its {what} is {value.type}; a whole row of {columns} is wanted")
-    return _rows(group, kind, columns, 1, scale, bias, group.anchor.attr("epsilon"))
+    return _rows(group, kind, columns, 1, scale, bias, group.main.attr("epsilon"))
 
 
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def _pool(group: Group, *, maximum: bool) -> Lowered:
-    op = group.anchor
-    assert op is not None
+    op = group.main
     group.alone()
     x = group.operand(0)
     shape, out = shape_of(x), shape_of(group.output)

@@ -77,8 +77,7 @@ def _view(axes: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> 
 
 
 def _reduce(group: Group, kind: str) -> Lowered:
-    op = group.anchor
-    assert op is not None
+    op = group.main
     rank = len(shape_of(group.operand(0)))
     given = group.optional(1)
     axes = integers(given)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from isomorph.codegen.nvrtc import cubin
@@ -43,7 +44,7 @@ def probe(device: str) -> Any:
             f"Install the driver of the GPU, and: pip install 'isomorph[cuda]'. {instead}"
         ) from None
     try:
-        from cuda.bindings import driver
+        driver: Any = import_module("cuda.bindings.driver")
     except ImportError as error:
         raise NoGpuError(
             f"device {device!r}: {error}. Install: pip install 'isomorph[cuda]'. {instead}"

@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.ir.dims import Expr
 from isomorph.ir.interpret import Program
 from isomorph.ir.types import DType, SequenceType, TensorType
-from isomorph.runtime.errors import DeviceError, InputError, NoGpuError
+from isomorph.runtime.errors import DeviceError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,11 @@ class Run:
         if found is None:
             raise DeviceError(
                 f"device {self.device!r} has no plan"
-                + ("; run it once, then its shapes are known" if hasattr(self.engine, "plan") else "")
+                + (
+                    "; run it once, then its shapes are known"
+                    if hasattr(self.engine, "plan")
+                    else ""
+                )
             )
         return found
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.types import TensorType
 from isomorph.passes.plan import Tenant, lay_out
 from isomorph.passes.plan.arena import aligned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import numpy as np
 
     from isomorph.codegen.spec import KernelSpec, Launch
     from isomorph.ir.graph import Graph, Value
@@ -96,11 +99,18 @@ class Plan:
         }
 
 
+def tensor(value: Value) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Element type and shape of a value whose shape is numbers."""
+    kind = value.type
+    if not isinstance(kind, TensorType) or kind.static_shape is None:
+        raise InvalidGraphError(f"%{value.name} is {kind}: a plan knows every shape")
+    return kind.dtype.numpy, kind.static_shape
+
+
 def size_of(value: Value) -> int:
-    """Bytes of a tensor whose shape is known."""
-    assert isinstance(value.type, TensorType)
-    assert value.type.static_shape is not None
-    return prod(value.type.static_shape) * value.type.dtype.numpy.itemsize
+    """Bytes of a tensor whose shape is numbers."""
+    dtype, shape = tensor(value)
+    return prod(shape) * dtype.itemsize
 
 
 def make_plan(graph: Graph, lowering: Lowering) -> Plan:

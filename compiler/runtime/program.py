@@ -16,8 +16,8 @@ from isomorph.lowering import lower
 from isomorph.passes.canonical import CANONICAL
 from isomorph.passes.fuse import FUSE
 from isomorph.runtime.arena import Arena
-from isomorph.runtime.errors import RunError
-from isomorph.runtime.plan import Plan, make_plan, size_of
+from isomorph.runtime.errors import DeviceError, RunError
+from isomorph.runtime.plan import Plan, make_plan, size_of, tensor
 from isomorph.simulator.kernel import Memory
 
 if TYPE_CHECKING:
@@ -72,6 +72,13 @@ class KernelEngine:
             self.plan = bound.plan
             return bound.run(arrays, watch)
 
+    @property
+    def current(self) -> Plan:
+        """The plan of the latest run; raises DeviceError before the first."""
+        if self.plan is None:
+            raise DeviceError("no shapes are known yet: run it once")
+        return self.plan
+
     def plan_for(self, shapes: Shapes) -> Plan:
         """The plan for inputs of these shapes.
 
@@ -82,14 +89,17 @@ class KernelEngine:
         try:
             graph = specialised(self._graph, shapes)
         except (TypeInferenceError, InvalidGraphError) as error:
-            shown = ", ".join(f"{v.name} {s}" for v, s in zip(self._graph.inputs, shapes, strict=True))
+            shown = ", ".join(
+                f"{v.name} {s}" for v, s in zip(self._graph.inputs, shapes, strict=True)
+            )
             raise RunError(f"{self._graph.name} does not take {shown}: {error}") from error
         return make_plan(graph, lower(graph, self._machine.arch))
 
     def constant(self, value: Value) -> int:
         """The address of a constant, uploaded once by content."""
         weight = value.weight
-        assert weight is not None
+        if weight is None:
+            raise InvalidGraphError(f"%{value.name} is no constant")
         key = weight.digest()
         if key not in self._constants:
             array = np.ascontiguousarray(weight.numpy())
@@ -130,7 +140,7 @@ def specialised(graph: Graph, shapes: Shapes) -> Graph:
     for value, shape in zip(made.inputs, shapes, strict=True):
         known = value.type.shape if isinstance(value.type, TensorType) else None
         for dim, size in zip(known or (), shape, strict=False):
-            if isinstance(dim, Expr) and {str(dim)} == dim.symbols():
+            if isinstance(dim, Expr) and dim.symbols() == {str(dim)}:
                 dims[str(dim)] = size
     for value in made.values():
         if isinstance(value.type, TensorType):
@@ -190,9 +200,8 @@ class _Bound:
 
     def read(self, value: Value) -> np.ndarray:
         """A value as it is on the machine now."""
-        assert isinstance(value.type, TensorType)
-        assert value.type.static_shape is not None
-        array = np.empty(value.type.static_shape, value.type.dtype.numpy)
+        dtype, shape = tensor(value)
+        array = np.empty(shape, dtype)
         if array.nbytes:
             self._engine.machine.download(self.address(value), array)
         return array

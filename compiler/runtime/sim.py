@@ -60,7 +60,7 @@ class SimMachine:
         if not missing:
             return
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            made = pool.map(lambda s: Kernel.of(s, checking=self.checking), missing)
+            made = pool.map(self._build, missing)
             self._kernels.update(zip(missing, made, strict=True))
 
     def launch(
@@ -77,3 +77,6 @@ class SimMachine:
         )
         if traffic:
             self.traffic.setdefault(spec.name, []).extend(traffic)
+
+    def _build(self, spec: KernelSpec) -> Kernel:
+        return Kernel.of(spec, checking=self.checking)

@@ -29,16 +29,19 @@ def build(source: str, name: str, *, checking: bool, defines: tuple[str, ...] = 
         BuildError: when it refuses the source.
     """
     made = compiler()
-    flags = (*made.flags, *_KERNEL, *(_CHECKING if checking else _FAST), *(f"-D{d}" for d in defines))
+    flags = (
+        *made.flags,
+        *_KERNEL,
+        *(_CHECKING if checking else _FAST),
+        *(f"-D{d}" for d in defines),
+    )
     key = (name, source, _runtime_sources(), made.version, *flags)
 
     def make() -> bytes:
         with tempfile.TemporaryDirectory(prefix="isomorph-sim-") as folder:
             text, object_file, library = (Path(folder) / f"{name}{s}" for s in (".cu", ".o", ".so"))
             text.write_text(source, encoding="utf-8")
-            run(
-                [made.path, *flags, "-I", str(HERE), "-c", str(text), "-o", str(object_file)], name
-            )
+            run([made.path, *flags, "-I", str(HERE), "-c", str(text), "-o", str(object_file)], name)
             parts = [str(object_file), str(_runtime("scheduler"))]
             if checking:
                 parts.append(str(_runtime("check")))

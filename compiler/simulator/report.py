@@ -87,9 +87,7 @@ def failures(text: str, library: Path) -> list[Finding]:
     """The findings of a launch that did not end, from the scheduler's report."""
     rows = [line.split("\t") for line in text.splitlines() if line.strip()]
     places = locate(library, (int(r[2], 16) for r in rows))
-    return [
-        Finding(r[1], places[int(r[2], 16)], "", int(r[5] or 1), r[3], r[4]) for r in rows
-    ]
+    return [Finding(r[1], places[int(r[2], 16)], "", int(r[5] or 1), r[3], r[4]) for r in rows]
 
 
 def findings(text: str, library: Path) -> tuple[list[Finding], list[Traffic]]:
@@ -141,7 +139,7 @@ def locate(library: Path, pcs: Iterable[int]) -> dict[int, str]:
 
 
 def _short(place: str) -> str:
-    """The path below the kernels' folder; `#line` names are relative, so addr2line joins a folder."""
+    """The path below the kernels' folder; addr2line joins a folder to the names of `#line`."""
     for mark in ("/dialect/", "dialect/"):
         if mark in place:
             return "dialect/" + place.rpartition("dialect/")[2]

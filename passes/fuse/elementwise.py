@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op
 
 MOST_OPERANDS = 12
-"""A group that reads more tensors would keep more addresses than a thread has registers to spare."""
+"""More tensors would be more addresses than a thread has registers to spare."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Bias, activation, residual and other elementwise work join the kernel that makes their operand."""
+"""Bias, activation, residual and other elementwise work join the kernel that feeds them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FuseEpilogues:
-    """Join a product, convolution, normalization, reduction or pooling with the pointwise group that
-    alone reads its result, where both have one shape. Where two could take the group, the later does.
+    """Join a product, convolution, normalization, reduction or pooling with what alone reads it.
+
+    That is a pointwise group of the same shape; where two could take it, the later one does.
     """
 
     name: str = "fuse-epilogues"

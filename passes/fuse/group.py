@@ -20,21 +20,96 @@ COMPUTED = frozenset({DType.FLOAT32, DType.FLOAT16, DType.BOOL})
 """Element types that expressions compute with, in float32."""
 
 POINTWISE = frozenset(
-    """
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh BatchNormalization Cast Ceil Celu Clip Cos Cosh Div
-    Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish IsInf IsNaN LeakyRelu
-    Less LessOrEqual Log Max Mean Min Mish Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Sigmoid
-    Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor
-    """.split()
+    {
+        "Abs",
+        "Acos",
+        "Acosh",
+        "Add",
+        "And",
+        "Asin",
+        "Asinh",
+        "Atan",
+        "Atanh",
+        "BatchNormalization",
+        "Cast",
+        "Ceil",
+        "Celu",
+        "Clip",
+        "Cos",
+        "Cosh",
+        "Div",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Floor",
+        "Gelu",
+        "Greater",
+        "GreaterOrEqual",
+        "HardSigmoid",
+        "HardSwish",
+        "IsInf",
+        "IsNaN",
+        "LeakyRelu",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Max",
+        "Mean",
+        "Min",
+        "Mish",
+        "Mul",
+        "Neg",
+        "Not",
+        "Or",
+        "PRelu",
+        "Pow",
+        "Reciprocal",
+        "Relu",
+        "Round",
+        "Selu",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Sinh",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Sub",
+        "Sum",
+        "Swish",
+        "Tan",
+        "Tanh",
+        "ThresholdedRelu",
+        "Where",
+        "Xor",
+    }
 )
 """Ops of the default domain whose result element is an expression of operand elements."""
 
 ANCHORS = frozenset(
-    """
-    AveragePool Conv Gemm GlobalAveragePool GlobalMaxPool LayerNormalization LogSoftmax MatMul MaxPool
-    RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
-    ReduceSumSquare Softmax
-    """.split()
+    {
+        "AveragePool",
+        "Conv",
+        "Gemm",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "LayerNormalization",
+        "LogSoftmax",
+        "MatMul",
+        "MaxPool",
+        "RMSNormalization",
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceLogSum",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+        "Softmax",
+    }
 )
 """Ops whose kernels call a functor on each result before they store it."""
 

@@ -1,4 +1,4 @@
-"""Offsets in one arena from sizes and lifetimes: the largest tenants first, each at the lowest gap."""
+"""Offsets in one arena, from sizes and lifetimes: the largest first, each at the lowest gap."""
 
 from __future__ import annotations
 

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from isomorph.passes.tile.data import DeviceData, Tile
 
 
-def seconds(
-    tile: Tile, m: int, n: int, k: int, batch: int, size: int, device: DeviceData
-) -> float:
+def seconds(tile: Tile, m: int, n: int, k: int, batch: int, size: int, device: DeviceData) -> float:
     """Estimated time of a batched product of m × k by k × n with elements of `size` bytes."""
     rows, columns = -(-m // tile.bm), -(-n // tile.bn)
     blocks = rows * columns * batch

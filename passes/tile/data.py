@@ -25,7 +25,13 @@ class Tile:
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
         """As the SIMT templates ask for them."""
-        named = (("BM", self.bm), ("BN", self.bn), ("BK", self.bk), ("TM", self.tm), ("TN", self.tn))
+        named = (
+            ("BM", self.bm),
+            ("BN", self.bn),
+            ("BK", self.bk),
+            ("TM", self.tm),
+            ("TN", self.tn),
+        )
         return tuple(named)
 
 

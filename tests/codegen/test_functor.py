@@ -56,7 +56,9 @@ def test_neighbouring_axes_are_joined():
 
 
 def test_a_source_is_flat_and_keeps_its_lines():
-    text = source(KernelSpec("rows", (("T", "float"),), (("KIND", 2), ("HAS_BIAS", True)), "// code"))
+    text = source(
+        KernelSpec("rows", (("T", "float"),), (("KIND", 2), ("HAS_BIAS", True)), "// code")
+    )
     includes = [line for line in text.splitlines() if line.startswith("#include")]
     assert includes == ['#include "sim.hpp"']
     assert "constexpr bool HAS_BIAS = true;" in text

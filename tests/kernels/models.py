@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -13,12 +13,14 @@ from onnx import helper
 from isomorph.frontends.array.trace import trace_array
 from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.frontends.spec import parse_specs
-from isomorph.ir.graph import Graph
 from isomorph.ir.proto.decode import decode_model
 from isomorph.lowering import lower
 from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime.plan import Plan, make_plan
 from isomorph.runtime.program import specialised
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph
 
 ONNX = {"float32": onnx.TensorProto.FLOAT, "float16": onnx.TensorProto.FLOAT16}
 
@@ -114,7 +116,9 @@ def resnet(dtype: str, width: int = 8) -> Graph:
 def digits(_: str) -> Graph:
     """The digits CNN of the examples, in float32."""
     path = Path(__file__).parents[2] / "examples" / "digits" / "model.py"
-    return trace_array(runpy.run_path(str(path))["digits"], parse_specs(["x: float32[batch, 1, 8, 8]"]))
+    return trace_array(
+        runpy.run_path(str(path))["digits"], parse_specs(["x: float32[batch, 1, 8, 8]"])
+    )
 
 
 MODELS = {"mlp": mlp, "encoder": encoder, "resnet": resnet, "digits": digits}

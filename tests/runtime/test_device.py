@@ -94,7 +94,9 @@ def test_an_unknown_device_is_told_the_known_ones():
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:0"])
-def test_a_machine_without_a_driver_is_told_what_to_install(device: str, monkeypatch):
+def test_a_machine_without_a_driver_is_told_what_to_install(
+    device: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("isomorph.runtime.cuda.LIBRARY", "libcuda-that-is-not-there.so.1")
     with pytest.raises(NoGpuError, match=r"pip install 'isomorph\[cuda\]'.*sim:sm_90"):
         compile_graph(two_outputs(), device)

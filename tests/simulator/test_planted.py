@@ -90,7 +90,7 @@ def test_a_missing_barrier_is_a_race():
         checked(broken, "transpose").launch(*arguments, seed=3, memory=seen)
     kinds = {kind for kind, _ in found(error)}
     assert kinds & {"shared race, write then read", "shared race, read then write"}
-    assert {where.partition(":")[0] for _, where in found(error)} == {"transpose.cu"}, str(error.value)
+    assert {where.partition(":")[0] for _, where in found(error)} == {"transpose.cu"}
 
 
 def test_a_missing_guard_is_stopped_before_it_writes():
@@ -145,8 +145,7 @@ CASES = {
     "uninitialised shared read": ("uninitialised shared read", "p.out[t] = s[t];"),
     "a barrier that half of the block never reaches": (
         "deadlock: no thread can run",
-        "if (t < 32) { __syncthreads(); p.out[t] = __shfl_sync(0xffffffffu, 1.0f, 0); } "
-        "else { float v = __shfl_sync(0xffffffffu, 1.0f, 0); if (t == 63) __syncwarp(); p.out[t] = v; }",
+        "if (t < 32) __syncthreads(); else if (t == 63) __syncwarp(); p.out[t] = 0;",
     ),
     "barriers at two places": (
         "__syncthreads is reached at two different places",
@@ -190,8 +189,6 @@ def test_two_blocks_that_write_one_element_race():
 
 def test_atomics_do_not_race():
     out = aligned(np.zeros(64, "f4"))
-    kernel = checked(
-        SMALL.replace("BODY", "atomicAdd(p.out, 1.0f);"), "small", name="small.cu"
-    )
+    kernel = checked(SMALL.replace("BODY", "atomicAdd(p.out, 1.0f);"), "small", name="small.cu")
     kernel.launch((3, 1, 1), 64, [words(out)], seed=2, memory=[memory(out, writable=True)])
     assert out[0] == 3 * 64
