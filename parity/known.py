@@ -159,6 +159,12 @@ KNOWN = (
         "onnxruntime/core/providers/cpu/tensor/gelu.cc",
     ),
     Divergence(
+        frozenset({"DeformConv"}),
+        _of_nan,
+        "samples at places that are NaN are skipped",
+        "onnxruntime/core/providers/cpu/nn/deform_conv.cc, measured",
+    ),
+    Divergence(
         frozenset({"Sin", "Cos"}),
         lambda case: (
             _is_double(case) & (case.error <= 4 * case.unit.u * np.maximum(1.0, np.abs(case.x)))

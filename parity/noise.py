@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import IsomorphError
 from isomorph.parity.arrays import is_double, is_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+EVALUATION_ERRORS = (ArithmeticError, IsomorphError, LookupError, TypeError, ValueError)
+"""What evaluating an op may raise on operands that it does not take."""
 SHORT_BITS = 11
 _LOW_BITS = (1 << (53 - SHORT_BITS)) - 1
 LAST_PLACE = 2.0**-52
@@ -114,7 +117,7 @@ def probe(
     for seed in seeds:
         try:
             moved: Sequence[Any] | None = evaluate(seed)
-        except Exception:  # noqa: BLE001 - a perturbed index or shape may break anything downstream
+        except EVALUATION_ERRORS:
             moved = None
         for index, (value, spread) in enumerate(zip(base, spreads, strict=True)):
             spread.add(value, [] if moved is None else moved[index])

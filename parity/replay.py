@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.parity.arrays import is_float
 
@@ -69,8 +70,17 @@ def write(
     verdict: Verdict,
     reason: str,
     folder: str | Path | None,
+    *,
+    runs: bool,
 ) -> Path:
-    """Write the folder; `allowed` holds what the run time's own rounding may be, per element."""
+    """Write the folder; `allowed` holds what the run time's own rounding may be, per element.
+
+    Args:
+        source, model: what was compared.
+        case, verdict, reason: what failed, and why.
+        folder: where; a new temporary one when `None`.
+        runs: whether the run time survives the case.
+    """
     if folder is None:
         path = Path(tempfile.mkdtemp(prefix="isomorph-replay-"))
     else:
@@ -86,8 +96,8 @@ def write(
         wanted = source.wide(case.inputs)
         dtypes = [str(np.asarray(v).dtype) for v in source.narrow(case.inputs)]
         own = model.wide(case.inputs)
-        given = model.run(case.inputs, optimize=False)
-    except Exception:  # noqa: BLE001 - a case that refuses or kills the run time has no outputs
+        given = model.run(case.inputs, optimize=False) if runs else []
+    except IsomorphError:  # a case that is refused, or kills the run time, has no outputs
         wanted, own, given = [], [], []
     for index, value in enumerate(wanted):
         if isinstance(value, list):

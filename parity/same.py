@@ -15,11 +15,11 @@ import numpy as np
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
 from isomorph.parity.constants import Rewritten
+from isomorph.parity.finding import Finding
 from isomorph.parity.noise import LAST_PLACE, Spread, probe
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.tolerance import is_exact, tolerance_of
 from isomorph.parity.verdict import Status
-from isomorph.parity.well import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

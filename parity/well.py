@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType
 from isomorph.parity import exact, known
 from isomorph.parity.arrays import is_float
+from isomorph.parity.finding import Finding
 from isomorph.parity.tolerance import Unit, bound, is_exact
 from isomorph.parity.verdict import Status
 
@@ -23,21 +24,6 @@ if TYPE_CHECKING:
 
 FURTHER = 3.0
 """A result is suspect when it is this many times further from the truth than the source is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """How one result of one node compares with the truth."""
-
-    status: Status = Status.PASS
-    reason: str = ""
-    max_ulp: float = 0.0
-    max_abs: float = 0.0
-    nearer: str = "equal"
-
-    def at(self, status: Status, reason: str) -> Finding:
-        """The same figures with another outcome."""
-        return replace(self, status=status, reason=reason)
 
 
 def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Finding]:

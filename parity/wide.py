@@ -114,8 +114,8 @@ def _rewrap(result: Any) -> Any:
         items = [_rewrap(item) for item in cast("list[Any]", result)]
         if isinstance(result, list):
             return items
-        kind: Any = type(result)
-        return kind(*items) if hasattr(kind, "_fields") else tuple(items)
+        named = getattr(cast("Any", result), "_make", None)
+        return tuple(items) if named is None else named(items)
     if is_double(result) and not isinstance(result, Wide):
         return np.asarray(result).view(Wide)
     return result

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.parity.strategies.kinds import HOSTILE, ORDINARY
 from isomorph.parity.strategies.sizes import bindings
 from isomorph.parity.strategies.specs import Spec, specs_of
-from isomorph.parity.strategies.values import HOSTILE, ORDINARY, fill
+from isomorph.parity.strategies.values import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,30 +10,13 @@ import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
+from isomorph.parity.strategies.kinds import HOSTILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isomorph.parity.strategies.specs import Spec
 
-ORDINARY = (
-    "normal",
-    "uniform",
-    "large",
-    "small",
-    "integers",
-    "ties",
-    "repeated",
-    "sorted",
-    "sparse",
-    "constant",
-    "zeros",
-    "positive",
-    "one-hot",
-    "offset",
-)
-HOSTILE = ("negative-zero", "subnormal", "infinite", "nan", "huge", "tiny", "mixed", "extreme")
-FOR_FLOATS_ONLY = frozenset({"negative-zero", "subnormal", "infinite", "nan", "tiny", "small"})
 TEXTS = ("", "a", "Bé", "xyz", "12", "-1.5", " ")
 LIST_LENGTH = 2
 
