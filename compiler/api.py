@@ -207,7 +207,7 @@ def export(
 
 def verify(
     reference: Any,
-    model: Graph | str | Path,
+    model: Graph | Run | str | Path,
     *,
     inputs: Sequence[str] = (),
     cases: int = 200,
@@ -219,7 +219,8 @@ def verify(
 
     Args:
         reference: a graph, the path of an .onnx file, or a function on arrays.
-        model: the candidate: the path of an .onnx file from any exporter, or a graph.
+        model: the candidate: the path of an .onnx file from any exporter, a graph, or what
+            `compile` gave for a device of our own kernels.
         inputs: specifications, needed for a function and optional otherwise.
         cases: how many inputs to try.
         seed: of the inputs; the same seed tries the same ones.

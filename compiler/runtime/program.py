@@ -140,7 +140,7 @@ def specialised(graph: Graph, shapes: Shapes) -> Graph:
     for value, shape in zip(made.inputs, shapes, strict=True):
         known = value.type.shape if isinstance(value.type, TensorType) else None
         for dim, size in zip(known or (), shape, strict=False):
-            if isinstance(dim, Expr) and dim.symbols() == {str(dim)}:
+            if isinstance(dim, Expr) and dim.symbols() == frozenset({str(dim)}):
                 dims[str(dim)] = size
     for value in made.values():
         if isinstance(value.type, TensorType):

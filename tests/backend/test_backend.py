@@ -156,8 +156,8 @@ def test_a_gpu_that_is_not_there_is_refused_by_name(device: str, monkeypatch: py
 @needs_compiler
 def test_the_simulator_runs_a_model_on_our_kernels():
     prepared = backend.prepare(one_op("Neg", [FLOAT], FLOAT), "SIM")
-    (found,) = prepared.run([np.arange(6, dtype=np.float32).reshape(2, 3)])
-    assert found.tolist() == [[0, -1, -2], [-3, -4, -5]]
+    (found,) = prepared.run([np.arange(4, dtype=np.float32).reshape(2, 2)])
+    assert found.tolist() == [[0, -1], [-2, -3]]
 
 
 @needs_compiler

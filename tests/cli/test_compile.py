@@ -88,3 +88,12 @@ def test_a_missing_compiler_is_one_clear_message(isomorph, model, tmp_path, monk
     assert done.code == 2
     assert "needs a C++ compiler" in done.err
     assert "apt install g++" in done.err
+
+
+@needs_compiler
+def test_verify_judges_the_kernels_of_a_device(isomorph, model):
+    path = model(MLP)
+    done = isomorph("verify", path, path, "--device", "sim:sm_90", "--cases", "8", "--json")
+    assert done.code == 0, done.err
+    assert done.document["status"] == "PASS"
+    assert [n["op"] for n in done.document["nodes"]] == ["MatMul+Add+Relu"]
