@@ -14,7 +14,7 @@ from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.types import DType, TensorType
 from isomorph.lowering import lower
 from isomorph.passes.canonical import CANONICAL
-from isomorph.passes.fuse import FUSE
+from isomorph.passes.fuse import FUSE, SPECIALISE
 from isomorph.runtime.arena import Arena
 from isomorph.runtime.errors import DeviceError, RunError
 from isomorph.runtime.plan import Plan, make_plan, size_of, tensor
@@ -148,6 +148,7 @@ def specialised(graph: Graph, shapes: Shapes) -> Graph:
     for value, shape in zip(made.inputs, shapes, strict=True):
         if isinstance(value.type, TensorType):
             value.type = TensorType(value.type.dtype, shape)
+    SPECIALISE.run(made)
     CANONICAL.run(made)
     FUSE.run(made)
     return made

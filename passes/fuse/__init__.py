@@ -3,11 +3,16 @@
 A group is the internal op `isomorph.Fused`, whose body holds its ops; it never reaches a file.
 """
 
+from isomorph.passes.canonical.infer_shapes import InferShapes
 from isomorph.passes.fuse.elementwise import FuseElementwise
 from isomorph.passes.fuse.epilogue import FuseEpilogues
+from isomorph.passes.fuse.shapes import FOLD_SHAPES
 from isomorph.passes.manager import Pipeline
 
-FUSE = Pipeline((FuseElementwise(), FuseEpilogues()))
-"""What lowering runs on a graph whose shapes are numbers."""
+SPECIALISE = Pipeline((InferShapes(), FOLD_SHAPES))
+"""What runs first on a graph whose input shapes have become numbers."""
 
-__all__ = ["FUSE", "FuseElementwise", "FuseEpilogues"]
+FUSE = Pipeline((FuseElementwise(), FuseEpilogues()))
+"""What runs last before lowering."""
+
+__all__ = ["FOLD_SHAPES", "FUSE", "SPECIALISE", "FuseElementwise", "FuseEpilogues"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from isomorph.ir.dims import Expr
@@ -26,7 +26,8 @@ GRAPHS = {
     "matmul": "(FLOAT[m, k] x, FLOAT[k, n] y) => (FLOAT[m, n] z) { z = MatMul(x, y) }",
     "transposed": "(FLOAT[k, m] x, FLOAT[n, k] y, FLOAT[n] c) => (FLOAT[m, n] z)"
     " { z = Gemm<transA = 1, transB = 1, alpha = 0.5>(x, y, c) }",
-    "batched": "(FLOAT[2, 1, m, k] x, FLOAT[3, k, n] y) => (FLOAT[2, 3, m, n] z) { z = MatMul(x, y) }",
+    "batched": "(FLOAT[2, 1, m, k] x, FLOAT[3, k, n] y) => (FLOAT[2, 3, m, n] z)"
+    " { z = MatMul(x, y) }",
     "softmax": "(FLOAT[m, n, k] x) => (FLOAT[m, n, k] z) { z = Softmax<axis = 1>(x) }",
     "layer": "(FLOAT[m, n] x, FLOAT[n] s, FLOAT[n] b) => (FLOAT[m, n] z)"
     " { t = LayerNormalization(x, s, b)\n z = Relu(t) }",
@@ -53,6 +54,7 @@ def test_any_sizes(name: str, dtype: str):
     @settings(max_examples=20, deadline=None, derandomize=True, database=None)
     @given(st.tuples(SIZES, SIZES, SIZES))
     def check(sizes: tuple[int, int, int]) -> None:
+        assume(name != "layer" or sizes[1])  # numpy warns of means over nothing
         made = candidate(name, dtype)
         dims = dict(zip("mnk", sizes, strict=True))
         rng = np.random.default_rng(sum(sizes))

@@ -1,4 +1,5 @@
-"""What is asked of the CUDA driver, by a driver that only remembers: no GPU is needed, none is proved."""
+"""What is asked of the CUDA driver, by a driver that only remembers. No GPU is proved by it."""
+# ruff: noqa: N802 - the driver's own names
 
 from __future__ import annotations
 
