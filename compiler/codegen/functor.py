@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Value
 
 
+INTEGERS = frozenset({"int32_t", "int64_t"})
+"""Types that are read as they are: float32 does not hold all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How an operand is read.
@@ -83,12 +87,15 @@ def render(operands: Sequence[Operand], lines: Sequence[tuple[str, str]], result
     words: list[str] = []
     loads: list[str] = []
     for n, operand in enumerate(operands):
+        kind, convert = ("float", "to_f") if operand.ctype not in INTEGERS else (operand.ctype, "")
         match operand.access.kind:
+            case "full" if operand.ctype in INTEGERS:
+                index = "i + j"
             case "full":
                 loads += [f"    float e{n}[N];", f"    load<true>(p{n} + i, e{n});"]
                 continue
             case "scalar":
-                loads.append(f"    const float s{n} = to_f(p{n}[0]);")
+                loads.append(f"    const {kind} s{n} = {convert}(p{n}[0]);")
                 continue
             case "ring":
                 words.append(f"  uint32_t divisor{n}, modulus{n};")
@@ -98,14 +105,15 @@ def render(operands: Sequence[Operand], lines: Sequence[tuple[str, str]], result
                 words.append(f"  strided<{rank}> view{n};")
                 index = f"view{n}.at(i + j)"
         loads += [
-            f"    float e{n}[N];",
+            f"    {kind} e{n}[N];",
             "    UNROLL",
-            f"    for (int j = 0; j < N; j++) e{n}[j] = to_f(p{n}[{index}]);",
+            f"    for (int j = 0; j < N; j++) e{n}[j] = {convert}(p{n}[{index}]);",
         ]
     body = ["    UNROLL", "    for (int j = 0; j < N; j++) {", "      const float x = v[j];"]
     for n, operand in enumerate(operands):
         source = f"s{n}" if operand.access.kind == "scalar" else f"e{n}[j]"
-        body.append(f"      const float a{n} = {source};")
+        kind = operand.ctype if operand.ctype in INTEGERS else "float"
+        body.append(f"      const {kind} a{n} = {source};")
     body += [f"      const float {name} = {text};" for name, text in lines]
     body += [f"      v[j] = {result};", "    }"]
     call = "  template <int N> DEV void operator()(float (&v)[N], uint32_t i) const {"

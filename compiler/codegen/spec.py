@@ -20,6 +20,9 @@ PORTABLE = ("sm_80", "sm_90", "sm_100")
 CTYPES = {DType.FLOAT32: "float", DType.FLOAT16: "half_t", DType.BOOL: "bool_t"}
 """Element types that kernels compute with, and their names in the dialect."""
 
+INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
+"""Integers that kernels read: indices, and operands of comparisons and casts."""
+
 WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
 """What kernels that only move data take elements for, by size in bytes."""
 

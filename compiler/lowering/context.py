@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import Operand, access, render
-from isomorph.codegen.spec import CTYPES, WORDS, Block, Launch
+from isomorph.codegen.spec import CTYPES, INDICES, WORDS, Block, Launch
 from isomorph.ir.types import DType, TensorType
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import EXPRESSIONS
@@ -130,7 +130,7 @@ class Group:
         current = "x"
 
         def read(value: Value, seen: Sequence[int]) -> str:
-            operand = Operand(value, ctype(value), access(shape, broadcast_strides(seen, shape)))
+            operand = Operand(value, read_as(value), access(shape, broadcast_strides(seen, shape)))
             if operand not in operands:
                 operands.append(operand)
             return f"a{operands.index(operand)}"
@@ -191,6 +191,11 @@ def ctype(value: Value) -> str:
         known = ", ".join(map(str, CTYPES))
         raise NoKernel(f"%{value.name} is {dtype}; kernels compute {known}")
     return CTYPES[dtype]
+
+
+def read_as(value: Value) -> str:
+    """The dialect's name of the element type of an expression's operand; raises NoKernel."""
+    return INDICES.get(dtype_of(value)) or ctype(value)
 
 
 def floating(*values: Value) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.spec import Block, KernelSpec, Launch
-from isomorph.ir.types import DType
+from isomorph.codegen.spec import INDICES, Block, KernelSpec, Launch
 from isomorph.lowering.context import Group, Lowered, blocks, dtype_of, shape_of, word
 from isomorph.lowering.errors import NoKernel
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isomorph.ir.opdef import Key
-
-INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
 
 
 def _gather(group: Group) -> Lowered:

@@ -19,6 +19,12 @@ FUSED: Key = ("isomorph", "Fused")
 COMPUTED = frozenset({DType.FLOAT32, DType.FLOAT16, DType.BOOL})
 """Element types that expressions compute with, in float32."""
 
+READ = frozenset({DType.INT32, DType.INT64})
+"""Element types that some ops may read from memory beside those; nothing is computed in them."""
+
+READERS = frozenset({"Cast", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+"""Ops that read integers and make a float or a truth value of them."""
+
 POINTWISE = frozenset(
     {
         "Abs",
@@ -128,9 +134,12 @@ def is_pointwise(op: Op) -> bool:
     if sum(v is not None for v in op.outputs) != 1:
         return False
     operands = op.operands[:1] if op.type == "BatchNormalization" else op.operands
-    return all(
-        isinstance(v.type, TensorType) and v.type.dtype in COMPUTED for v in (*operands, op.output)
-    )
+    read = COMPUTED | READ if op.type in READERS else COMPUTED
+    return _all_of(operands, read) and _all_of((op.output,), COMPUTED)
+
+
+def _all_of(values: Sequence[Value], dtypes: frozenset[DType]) -> bool:
+    return all(isinstance(v.type, TensorType) and v.type.dtype in dtypes for v in values)
 
 
 def members(op: Op) -> list[Op]:

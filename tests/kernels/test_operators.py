@@ -122,3 +122,21 @@ def test_all_ops_without_a_kernel_are_listed_at_once():
         lower(graph, "sm_90")
     assert [m.op for m in error.value.missing] == ["Det", "Neg"]
     assert all(m.where for m in error.value.missing)
+
+
+@needs_compiler
+def test_integers_are_compared_and_cast_exactly():
+    from isomorph.ir.text import parse
+
+    graph = parse("""<ir_version: 10, opset_import: ["" : 21]>
+    g (int64[n, 1] x, int64[3] y) => (float[n, 3] a, float[n, 1] b, bool[n, 3] c)
+    { t = Equal(x, y)
+      a = Cast<to = 1>(t)
+      b = Cast<to = 1>(x)
+      c = Less(x, y) }""")
+    run = compile_graph(graph, "sim:sm_90", checking=True)
+    x, y = np.array([[2**53], [2**53 + 1], [-3]]), np.array([2**53, 2**53 + 1, 7])
+    a, b, c = run(x, y)
+    assert a.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert (b == x.astype(np.float32)).all()
+    assert (c == (x < y)).all()
