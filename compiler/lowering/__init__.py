@@ -31,6 +31,8 @@ FAMILIES = (
     "pooling",
     "normalization",
 )
+MOST_BLOCKS = 65535
+"""Blocks of a grid in y and in z; x has room for all that 32-bit indices reach."""
 LOWERINGS: Manifest[Callable[[Group], Lowered]] = Manifest(
     "isomorph.lowering", "LOWERINGS", FAMILIES
 )
@@ -110,4 +112,8 @@ def _lowered(group: Group) -> Lowered:
         kinds = ", ".join(str(v.type) for v in group.op.operands)
         domain = f"{key[0]}." if key[0] else ""
         raise NoKernel(f"no kernel computes {domain}{key[1]} of ({kinds})")
-    return rule(group)
+    found = rule(group)
+    for launch in found if isinstance(found, list) else ():
+        if max(launch.grid[1:]) > MOST_BLOCKS:
+            raise NoKernel(f"its grid is {launch.grid}; y and z end at {MOST_BLOCKS}")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from isomorph.codegen.flatten import source
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from isomorph.codegen.spec import KernelSpec
 
 _ROOM = 1 << 16
+_ONE_AT_A_TIME = Lock()
+"""A library that two programs load is one, with one state."""
 WRITABLE, INITIALISED = 1, 2
 
 
@@ -95,6 +98,18 @@ class Kernel:
         """
         if 0 in grid:
             return ()
+        with _ONE_AT_A_TIME:
+            return self._launched(grid, threads, parameters, shared, seed, memory)
+
+    def _launched(
+        self,
+        grid: Sequence[int],
+        threads: int,
+        parameters: Sequence[bytes],
+        shared: int,
+        seed: int,
+        memory: Sequence[Memory],
+    ) -> tuple[Traffic, ...]:
         if self.checking:
             self._register(memory)
         buffers = [ctypes.create_string_buffer(p, len(p)) for p in parameters]

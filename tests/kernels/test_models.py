@@ -85,3 +85,18 @@ def test_tensors_that_live_together_lie_apart(model: str, dtype: str):
     assert all(offset % 256 == 0 for offset in made.offsets.values())
     assert made.peak_bytes % 256 == 0
     assert made.peak_bytes < sum(k.bytes for k in made.kernels)
+
+
+@needs_compiler
+def test_a_kernel_that_computes_something_else_fails_by_name(monkeypatch: pytest.MonkeyPatch):
+    from isomorph.lowering.expressions import EXPRESSIONS
+
+    def slightly_off(_: object, a: list[str]) -> str:
+        return f"(max_nan({a[0]}, 0.0f) * 1.0001f)"
+
+    monkeypatch.setitem(EXPRESSIONS, "Relu", slightly_off)
+    graph = MODELS["mlp"]("float32")
+    verdict = iso.verify(graph, iso.compile(graph, device="sim:sm_90"), cases=12)
+    assert verdict.status is Status.FAIL
+    assert verdict.first_divergence is not None
+    assert verdict.first_divergence.op == "MatMul+Add+Relu"
