@@ -1,13 +1,11 @@
-// Normalizations of rows: softmax, log-softmax, layer and RMS normalization. A row is `columns`
-// elements that lie `inner` apart; it is read again for each step, and held nowhere.
+// Normalizations of rows: softmax, log-softmax, and to mean 0 and (or) variance 1; scale and bias are
+// the epilogue's. A row is `columns` elements that lie `inner` apart; each step reads it again.
 #include "dialect/memory.cuh"
 #include "dialect/reduce.cuh"
 #include "spec.cuh"
 
 struct Params {
   const T* x;
-  const T* scale;
-  const T* bias;
   T_OUT* out;
   uint32_t rows, columns, inner;
   float epsilon;
@@ -38,10 +36,7 @@ KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue
     float v[1] = {to_f(x[e * inner]) - shift};
     if constexpr (KIND == SOFTMAX) v[0] = expf(v[0]) / factor;
     if constexpr (KIND == LOG_SOFTMAX) v[0] -= factor;
-    if constexpr (KIND == LAYER || KIND == RMS) {
-      v[0] = v[0] * factor * to_f(p.scale[e]);
-      if constexpr (HAS_BIAS) v[0] += to_f(p.bias[e]);
-    }
+    if constexpr (KIND == LAYER || KIND == RMS) v[0] *= factor;
     epilogue(v, base + e * inner);
     p.out[base + e * inner] = from_f<T_OUT>(v[0]);
   }

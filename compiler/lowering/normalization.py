@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from isomorph.codegen.spec import Block, KernelSpec, Launch
 from isomorph.lowering.context import Group, Lowered, ctype, floating, shape_of
-from isomorph.lowering.errors import NoKernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from isomorph.ir.graph import Value
     from isomorph.ir.opdef import Key
@@ -25,46 +24,65 @@ def _rows(
     group: Group,
     kind: int,
     columns: int,
-    inner: int,
-    scale: Value | None = None,
-    bias: Value | None = None,
+    inner: int = 1,
+    first: Sequence[tuple[Value, tuple[int, ...], str]] = (),
     epsilon: float = 0.0,
 ) -> Lowered:
     group.alone()
     x = group.operand(0)
-    present = [v for v in (x, scale, bias) if v is not None]
-    types = (("T", floating(*present)), ("T_OUT", ctype(group.output)))
-    functor = group.functor(exclude=present)
+    functor = group.functor(first, exclude=(x,))
     warps = 1 if columns <= FEW else 8
-    constants = (("KIND", kind), ("WARPS", warps), ("HAS_BIAS", bias is not None))
-    spec = KernelSpec("rows", types, constants, functor.code, threads=warps * 32)
+    spec = KernelSpec(
+        "rows",
+        (("T", floating(x)), ("T_OUT", ctype(group.output))),
+        (("KIND", kind), ("WARPS", warps)),
+        functor.code,
+        threads=warps * 32,
+    )
     rows = prod(shape_of(x)) // max(columns, 1)
-    block = Block((x, scale, bias, group.output), (rows, columns, inner, float(epsilon)))
+    block = Block((x, group.output), (rows, columns, inner, float(epsilon)))
     return [Launch(spec, (rows, 1, 1), (block, functor.block), (group.output,))]
 
 
 def _softmax(group: Group, kind: int) -> Lowered:
     shape = shape_of(group.operand(0))
-    axis = int(group.main.attr("axis")) % max(len(shape), 1)
     if not shape:
-        return _rows(group, kind, 1, 1)
+        return _rows(group, kind, 1)
+    axis = int(group.main.attr("axis")) % len(shape)
     return _rows(group, kind, shape[axis], prod(shape[axis + 1 :]))
 
 
-def _normalized(group: Group, kind: int) -> Lowered:
+def _affine(
+    group: Group, seen: Callable[[tuple[int, ...]], tuple[int, ...]]
+) -> list[tuple[Value, tuple[int, ...], str]]:
+    """Scale and bias, each in the shape in which it broadcasts to the result."""
+    forms = ("({x} * {a})", "({x} + {a})")
+    given = ((group.optional(1 + n), form) for n, form in enumerate(forms))
+    return [(v, seen(shape_of(v)), form) for v, form in given if v is not None]
+
+
+def _over_axes(group: Group, kind: int) -> Lowered:
+    """Layer and RMS normalization: over an axis and all behind it."""
     shape = shape_of(group.operand(0))
-    axis = int(group.main.attr("axis")) % len(shape)
-    columns = prod(shape[axis:])
-    scale, bias = group.operand(1), group.optional(2)
-    for what, value in (("scale", scale), ("bias", bias)):
-        if value is not None and prod(shape_of(value)) != columns:
-            raise NoKernel(f"its {what} is {value.type}; a whole row of {columns} is wanted")
-    return _rows(group, kind, columns, 1, scale, bias, group.main.attr("epsilon"))
+    columns = prod(shape[int(group.main.attr("axis")) % len(shape) :])
+    affine = _affine(group, lambda own: own)
+    return _rows(group, kind, columns, first=affine, epsilon=group.main.attr("epsilon"))
+
+
+def _over_planes(group: Group) -> Lowered:
+    """Group and instance normalization: over the channels of a group and all behind them."""
+    shape = shape_of(group.operand(0))
+    groups = int(group.main.attr("num_groups", shape[1]))
+    columns = prod(shape[1:]) // max(groups, 1)
+    affine = _affine(group, lambda own: (*own, *[1] * (len(shape) - 2)))
+    return _rows(group, LAYER, columns, first=affine, epsilon=group.main.attr("epsilon"))
 
 
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
-    ("", "LayerNormalization"): partial(_normalized, kind=LAYER),
+    ("", "GroupNormalization"): _over_planes,
+    ("", "InstanceNormalization"): _over_planes,
+    ("", "LayerNormalization"): partial(_over_axes, kind=LAYER),
     ("", "LogSoftmax"): partial(_softmax, kind=LOG_SOFTMAX),
-    ("", "RMSNormalization"): partial(_normalized, kind=RMS),
+    ("", "RMSNormalization"): partial(_over_axes, kind=RMS),
     ("", "Softmax"): partial(_softmax, kind=SOFTMAX),
 }

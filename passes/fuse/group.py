@@ -100,6 +100,8 @@ ANCHORS = frozenset(
         "Gemm",
         "GlobalAveragePool",
         "GlobalMaxPool",
+        "GroupNormalization",
+        "InstanceNormalization",
         "LayerNormalization",
         "LogSoftmax",
         "MatMul",

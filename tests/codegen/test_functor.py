@@ -56,12 +56,10 @@ def test_neighbouring_axes_are_joined():
 
 
 def test_a_source_is_flat_and_keeps_its_lines():
-    text = source(
-        KernelSpec("rows", (("T", "float"),), (("KIND", 2), ("HAS_BIAS", True)), "// code")
-    )
+    text = source(KernelSpec("rows", (("T", "float"),), (("KIND", 2), ("FLAG", True)), "// code"))
     includes = [line for line in text.splitlines() if line.startswith("#include")]
     assert includes == ['#include "sim.hpp"']
-    assert "constexpr bool HAS_BIAS = true;" in text
+    assert "constexpr bool FLAG = true;" in text
     assert text.count("DEV float warp_reduce(") == 1
     assert '#line 1 "spec.cuh"' in text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,11 @@ def test_a_kernel_that_computes_something_else_fails_by_name(monkeypatch: pytest
     assert verdict.status is Status.FAIL
     assert verdict.first_divergence is not None
     assert verdict.first_divergence.op == "MatMul+Add+Relu"
+
+
+@needs_compiler
+def test_the_digits_are_read_as_well_as_by_the_interpreter():
+    with np.load(Path(__file__).parents[2] / "examples" / "digits" / "heldout.npz") as file:
+        images, labels = file["images"], file["labels"]
+    (logits,) = compile_graph(MODELS["digits"]("float32"), "sim:sm_90")(images)
+    assert (logits.argmax(axis=1) == labels).mean() >= 0.98
