@@ -7,15 +7,16 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.errors import IsomorphError, UnsupportedError
+from isomorph.ir.graph import Graph
+from isomorph.ir.source import is_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isomorph.ir.graph import Graph
+    from collections.abc import Callable, Sequence
 
 
 class SourceError(IsomorphError):
@@ -60,12 +61,17 @@ def graph_of(
         _rename(graph, input_names, output_names)
         return graph
     if not inputs and callable(found) and not _parameters(found):
-        found = found()
+        found = _guarded(found, f"{text} was called as a factory, and")
+    if isinstance(found, Graph):
+        return found
     if not inputs:
         raise SourceError(
             f"{text}: its inputs are not known; add --input 'name: float32[batch, …]' for each"
         )
-    return iso.trace(found, inputs, input_names=input_names, output_names=output_names)
+    return _guarded(
+        lambda: iso.trace(found, inputs, input_names=input_names, output_names=output_names),
+        text,
+    )
 
 
 def _apply_specs(graph: Graph, inputs: Sequence[str]) -> None:
@@ -132,23 +138,35 @@ def _module_of_file(path: Path) -> Any:
     folder = str(path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    return _guarded(lambda: spec.loader.exec_module(module), module, str(path))  # type: ignore[union-attr]
+    loader = spec.loader
+    _guarded(lambda: loader.exec_module(module), str(path))
+    return module
 
 
 def _module(name: str) -> Any:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
-    return _guarded(lambda: importlib.import_module(name), None, name)
+    return _guarded(lambda: importlib.import_module(name), name)
 
 
-def _guarded(run: Any, module: Any, place: str) -> Any:
-    """Run user code; what goes wrong in it is told with its own file and line."""
+def _guarded(run: Callable[[], Any], what: str) -> Any:
+    """Run user code; it prints to standard error, and what goes wrong is told with its line."""
     try:
-        found = run()
+        with redirect_stdout(sys.stderr):
+            return run()
+    except IsomorphError:
+        raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{last.filename}:{last.lineno}"
+        text = " ".join(str(error).split())[:200]
         raise SourceError(
-            f"{place} cannot be imported: {type(error).__name__}: {error} (at {where})"
+            f"{what} fails at {_place(error)}: {type(error).__name__}: {text}"
         ) from error
-    return found if module is None else module
+
+
+def _place(error: Exception) -> str:
+    """The innermost line of the user's own code that an error passed through."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = reversed(traceback.extract_tb(error.__traceback__, limit=-50))
+    own = (f"{f.filename}:{f.lineno}" for f in frames if not is_foreign(f.filename))
+    return next(own, "an unknown line")
