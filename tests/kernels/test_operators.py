@@ -65,11 +65,12 @@ def test_expression(name: str):
 @pytest.mark.parametrize("family", CHECKED)
 def test_family(family: str):
     keys = [k for k in LOWERINGS.rows() if LOWERINGS.family(k) == family]
+    most = 2 if family == "reduction" else 6  # one kernel, whatever is folded
     lacking = []
     for key in keys:
         found = cases([key], ["float32"])
         halves = cases([key], ["float16"])[:1]
-        done = [judged(c, checking=True) for c in (*found[:6], *halves)]
+        done = [judged(c, checking=True) for c in (*found[:most], *halves)]
         if not any(done):
             lacking.append(key)
     assert not lacking
