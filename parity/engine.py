@@ -11,8 +11,10 @@ from isomorph.parity.candidate import Candidate
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.court import Case, Court
 from isomorph.parity.explore import Explorer
-from isomorph.parity.sources import GraphReference, reference_of
+from isomorph.parity.resolve import reference_of
+from isomorph.parity.sources import GraphReference
 from isomorph.parity.strategies import PROFILES, batches, draw, specs_of
+from isomorph.parity.traced import TracedReference
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
 from isomorph.runtime.device import Run
@@ -197,7 +199,8 @@ class _Run:
             return verdict
         case, reason = reduce.smallest(found)
         runs = not self.court.died
-        path = replay.write(self.source, self.model, case, verdict, reason, folder, runs=runs)
+        source = self.court.reference
+        path = replay.write(source, self.model, case, verdict, reason, folder, runs=runs)
         return replace(verdict, replay=path)
 
     # -- cases ------------------------------------------------------------------------------
@@ -326,14 +329,21 @@ class _Run:
         )
 
     def _locate(self) -> Any:
-        if not isinstance(self.source, GraphReference):
+        source = self.court.reference
+        if not isinstance(source, GraphReference):
             return None
         case = reduce.smallest(self.court.failing)[0]
-        return locate.first_difference(self.source.graph, self.model.graph, case.inputs)
+        return locate.first_difference(source.graph, self.model.graph, case.inputs)
 
     def _notes(self) -> tuple[str, ...]:
         court = self.court
         found = list(court.notes)
+        source = court.reference
+        if isinstance(source, TracedReference) and source.witness.rounds:
+            found.append(
+                f"what {source.name} computes depends on its dtypes (it rounds inside): the file "
+                "was held against its trace in float64, the trace against it within their rounding"
+            )
         if court.cases < self.wanted:
             if len(court.failing) >= ENOUGH_FAILURES or court.died:
                 found.append(f"stopped after {len(court.failing)} failing cases")

@@ -32,7 +32,9 @@ def trace_array(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> Graph:
-    """The graph of an array function.
+    """The graph of an array function; `extra["function"]` is that function, to be held against it.
+
+    It takes one array per input of the graph and returns the list of the outputs, both in order.
 
     Args:
         fn: takes arrays by position or name; returns an array, or nested tuples, lists or dicts.
@@ -71,7 +73,21 @@ def trace_array(
         _set_outputs(scope, results, output_names)
     trace.check_arrays()
     graph.constraints = trace.constraints
+    graph.extra["function"] = _called(fn, [p for p, _ in matched])
     return graph
+
+
+def _called(fn: Callable[..., Any], parameters: Sequence[_Parameter]) -> Callable[..., Any]:
+    """`fn` as a function of the graph's inputs, in their order, that returns a list of arrays."""
+
+    def function(*arrays: Any) -> list[Any]:
+        given = list(zip(parameters, arrays, strict=True))
+        named = {p.name: a for p, a in given if p.keyword}
+        results = fn(*(a for p, a in given if not p.keyword), **named)
+        return [array for _, array in _flat(results)]
+
+    function.__name__ = _name(fn)
+    return function
 
 
 class _Parameter:
