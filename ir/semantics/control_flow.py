@@ -127,12 +127,7 @@ def _scan_8(call: Call, lengths: Any, *operands: Any) -> tuple[Any, ...]:
     return tuple(np.stack(values) for values in zip(*samples, strict=True))
 
 
-def _fused(call: Call) -> tuple[Any, ...]:
-    return tuple(call.run(call.attr("body")))
-
-
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
-    ("isomorph", "Fused"): (Impl(_fused),),
     ("", "If"): (Impl(_if),),
     ("", "Loop"): (Impl(_loop),),
     ("", "Scan"): (Impl(_scan_8, 8, 8), Impl(_scan, 9)),
