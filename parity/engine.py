@@ -13,7 +13,8 @@ from isomorph.parity.court import Case, Court
 from isomorph.parity.explore import Explorer
 from isomorph.parity.resolve import reference_of
 from isomorph.parity.sources import GraphReference
-from isomorph.parity.strategies import PROFILES, batches, draw, specs_of
+from isomorph.parity.strategies import PROFILES, plan, specs_of
+from isomorph.parity.strategies.anchors import anchors, small_constants
 from isomorph.parity.traced import TracedReference
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
@@ -35,9 +36,13 @@ BUDGET = 20.0
 ENOUGH_FAILURES = 3
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
-JUDGING = 0.5
+JUDGING = 0.3
 """Share of the time for judging nodes where it runs short; other cases answer question 1 alone."""
 FEWEST_JUDGED = 2
+BATCHES = 64
+"""In so many batches every kind of values has its turn on each of three inputs."""
+MOST_TRIES = 6
+"""Times as many cases are tried as are wanted, where some are refused."""
 
 
 class ParityFailure(AssertionError):  # noqa: N818 - what happened, as a test reports it
@@ -247,23 +252,19 @@ class _Run:
 
     def _draw(self, sizes: list[dict[str, int]]) -> None:
         left = self.wanted - self.court.cases
-        count = max(1, min(64, left // 24))
-        while left > 0 and not self._over():
-            strategy = batches(
-                self.source.graph,
-                sizes=sizes,
-                profile=self.profile,
-                count=count,
-                specs=self.specs,
-            )
-            before = self.court.cases
-            for batch in draw(strategy, -(-left // count), self.seed + self.court.cases):
-                for inputs in batch.cases(self.specs):
-                    if self._over():
-                        return
-                    self._one(Case(inputs, dict(batch.dims), batch.hostile))
-            left = self.wanted - self.court.cases
-            if self.court.cases == before:
+        known = self.source.numbers()[0] if self.source.named is False else None
+        own = small_constants(self.source.graph) if known is None else known
+        found = anchors(own, small_constants(self.model.graph))
+        specs = [s.anchored(found) for s in self.specs]
+        count = max(1, min(64, left // BATCHES))
+        before, tried = self.court.cases, 0
+        for batch in plan(specs, sizes, profile=self.profile, count=count, seed=self.seed):
+            for inputs in batch.cases(specs):
+                if self._over():
+                    return
+                self._one(Case(inputs, dict(batch.dims), batch.hostile))
+                tried += 1
+            if tried >= left and (self.court.cases == before or tried > MOST_TRIES * left):
                 return
 
     def _dims_of(self, sample: Sequence[Any]) -> dict[str, int]:

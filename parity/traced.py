@@ -14,7 +14,7 @@ from isomorph.frontends.array.trace import trace_array
 from isomorph.frontends.spec import InputSpec
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import constants, exact
-from isomorph.parity.arrays import is_float
+from isomorph.parity.arrays import is_float, is_list
 from isomorph.parity.finding import Finding
 from isomorph.parity.noise import EVALUATION_ERRORS, Perturbation, Spread, probe
 from isomorph.parity.same import Same
@@ -216,7 +216,9 @@ class Witness:
 
     def _loosely(self, own: Any, traced: Any, narrow: Any, spread: Spread) -> Finding:
         """One output, within what rounding to the stored dtypes may do."""
-        if isinstance(traced, list) or np.shape(own) != np.shape(traced):
+        if is_list(traced) or is_list(own):
+            return _disputed("it is a sequence, which a function does not return")
+        if np.shape(own) != np.shape(traced):
             return _disputed(f"its shape is {np.shape(traced)}, the function's {np.shape(own)}")
         if not is_float(traced) or not is_float(own):
             problem = exact.differs(traced, own)
