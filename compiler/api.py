@@ -209,7 +209,7 @@ def export(
 
 def verify(
     reference: Any,
-    model: Graph | str | Path,
+    model: Graph | Run | str | Path,
     *,
     inputs: Sequence[str] | str = (),
     cases: int = 200,
@@ -221,7 +221,8 @@ def verify(
 
     Args:
         reference: a graph, the path of an .onnx file, or a function on arrays.
-        model: the candidate: the path of an .onnx file from any exporter, or a graph.
+        model: the candidate: the path of an .onnx file from any exporter, a graph, or what
+            `compile` gave for a device of our own kernels.
         inputs: specifications, needed for a function and optional otherwise.
         cases: how many inputs to try.
         seed: of the inputs; the same seed tries the same ones.
@@ -238,17 +239,20 @@ def verify(
 
 
 def compile(  # noqa: A001 - the name that the interface fixes
-    source: Graph | str | Path, *, device: str = "cpu"
+    source: Graph | str | Path, *, device: str = "cpu", checking: bool = False, seed: int = 0
 ) -> Run:
     """Something to call: `run(*arrays, **named)` gives the outputs as a tuple.
 
     Args:
         source: a graph, or the path of an .onnx file.
-        device: `cpu` (onnxruntime) or `reference` (the interpreter).
+        device: `cpu` (onnxruntime), `reference` (the interpreter), `cuda:0` (our own kernels), or
+            `sim:sm_90` (the same kernels on the CPU).
+        checking: for `sim:…`, check every access of every kernel.
+        seed: for `sim:…`, of the order in which threads and blocks run.
     """
     from isomorph.runtime.device import compile_graph
 
-    return compile_graph(_graph(source), device)
+    return compile_graph(_graph(source), device, checking=checking, seed=seed)
 
 
 def _silent(stage: str) -> None:
