@@ -1,0 +1,255 @@
+"""From a module, a function, an exported program or a .pt2 file to a program of ATen operators."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx.experimental import _config as symbolic
+
+from isomorph.frontends import signature
+from isomorph.frontends.torch import failures, sizes
+from isomorph.frontends.torch.guards import Log, watched
+from isomorph.frontends.torch.symbols import torch_dtype
+from isomorph.ir.dims import Expr
+from isomorph.ir.errors import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from isomorph.frontends.signature import Parameter
+    from isomorph.frontends.spec import InputSpec
+
+
+@dataclass
+class Captured:
+    """A program, and what is known of how it came about.
+
+    Attributes:
+        program: as `torch.export` made it, operators undecomposed.
+        names: of the program's flat inputs.
+        specs: one for each of them, `None` where the user gave none.
+        module: what it was captured from; `None` for a program that came as one.
+        parameters: where each input goes when the module is called.
+        sizes: of the symbols, at capture.
+        notes: what a reader of the graph should know.
+        log: the user's lines behind the guards.
+    """
+
+    program: Any
+    names: list[str]
+    specs: list[InputSpec | None]
+    module: Any = None
+    parameters: list[Parameter] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    log: Log = field(default_factory=Log)
+
+
+class Function(torch.nn.Module):
+    """A plain function as the module that `torch.export` asks for."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.forward = function
+
+
+def capture(source: Any, specs: Sequence[InputSpec]) -> Captured:
+    """The program of a torch object.
+
+    Args:
+        source: an nn.Module, an ExportedProgram, a function on tensors, or the path of a .pt2 file.
+        specs: one per input; optional for programs, whose inputs are known.
+
+    Raises:
+        SpecError: when specifications and parameters do not match.
+        TraceError: when torch cannot capture it; names the user's line and what to write instead.
+        InvalidModelError: for a .pt2 file that cannot be read, or not without running its code.
+    """
+    if isinstance(source, str | Path):
+        from isomorph.frontends.torch.pt2 import load_program
+
+        source = load_program(Path(source))
+    if isinstance(source, torch.export.ExportedProgram):
+        return _of_program(source, specs)
+    module = source if isinstance(source, torch.nn.Module) else Function(source)
+    if not specs:
+        raise SpecError(
+            f"{name_of(source)}: its inputs are not known; give one specification for each, such "
+            "as 'x: float32[batch, 3, 224, 224]'"
+        )
+    with evaluating(module) as training:
+        found = _of_module(source, module, specs)
+    if training:
+        found.notes.append(
+            f"{training} was in training mode: it was captured as it evaluates, as after .eval()"
+        )
+    return found
+
+
+def name_of(source: Any) -> str:
+    """What to call a source in messages."""
+    if isinstance(source, torch.nn.Module):
+        return type(source).__name__
+    return getattr(source, "__name__", type(source).__name__)
+
+
+def _of_program(program: Any, specs: Sequence[InputSpec]) -> Captured:
+    names = list(program.graph_signature.user_inputs)
+    if not specs:
+        return Captured(program, names, [None] * len(names))
+    if len(specs) != len(names):
+        raise SpecError(
+            f"the program has {len(names)} inputs ({', '.join(names)}), "
+            f"{len(specs)} specifications were given"
+        )
+    by_name = {s.name: s for s in specs}
+    ordered = [by_name[n] for n in names] if set(by_name) == set(names) else list(specs)
+    return Captured(program, [s.name or n for n, s in zip(names, ordered, strict=True)], [*ordered])
+
+
+def _of_module(source: Any, module: Any, specs: Sequence[InputSpec]) -> Captured:
+    called = name_of(source)
+    pairs = signature.matched(module.forward, specs, called)
+    parameters = [p for p, _ in pairs]
+    ordered = [s for _, s in pairs]
+    shapes = _dynamic(module, parameters, ordered)
+    first: BaseException | None = None
+    with watched() as log:
+        for chosen in sizes.attempts(ordered):
+            args, kwargs = arguments(parameters, ordered, chosen)
+            try:
+                program = _export(module, args, kwargs, shapes, strict=False)
+            except Exception as error:  # noqa: BLE001 - anything may come out of the user's code; it is told below
+                first = first or error
+                if not failures.may_depend_on_sizes(error):
+                    break
+                continue
+            return _captured(program, parameters, ordered, module, chosen, log)
+        chosen = next(sizes.attempts(ordered))
+        args, kwargs = arguments(parameters, ordered, chosen)
+        try:
+            program = _export(module, args, kwargs, shapes, strict=True)
+        except Exception:  # noqa: BLE001 - the first failure is the one to tell
+            raise failures.translated(first, called, parameters, ordered, log) from first
+        found = _captured(program, parameters, ordered, module, chosen, log)
+        why = str(first).strip().split("\n")[0]
+        found.notes.append(f"captured in torch's strict mode, the plain one having failed: {why}")
+        return found
+
+
+def _captured(
+    program: Any,
+    parameters: list[Parameter],
+    specs: list[InputSpec],
+    module: Any,
+    chosen: dict[str, int],
+    log: Log,
+) -> Captured:
+    names = [s.name or p.name for p, s in zip(parameters, specs, strict=True)]
+    return Captured(program, names, [*specs], module, parameters, chosen, log=log)
+
+
+def arguments(
+    parameters: Sequence[Parameter],
+    specs: Sequence[InputSpec],
+    chosen: dict[str, int],
+    make: Callable[[InputSpec, tuple[int, ...]], Any] | None = None,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Tensors to call a module with, at these sizes; zeros unless `make` says otherwise."""
+    made = make or _zeros
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for parameter, spec in zip(parameters, specs, strict=True):
+        tensor = made(spec, sizes.evaluated(spec.type.shape or (), chosen))
+        if parameter.keyword:
+            kwargs[parameter.name] = tensor
+        else:
+            args.append(tensor)
+    return tuple(args), kwargs
+
+
+def _zeros(spec: InputSpec, shape: tuple[int, ...]) -> Any:
+    try:
+        return torch.zeros(shape, dtype=torch_dtype(spec.type.dtype))
+    except TypeError as error:
+        raise SpecError(f"{spec.name}: {spec.type}: {error}") from None
+
+
+def _dynamic(
+    module: Any, parameters: Sequence[Parameter], specs: Sequence[InputSpec]
+) -> dict[str, Any]:
+    """Which axes may vary, in the form that `torch.export` takes."""
+    ranges = sizes.declared(specs)
+    per_input = [
+        {i: _hint(d, ranges) for i, d in enumerate(s.type.shape or ()) if isinstance(d, Expr)}
+        for s in specs
+    ]
+    rest = next(
+        (
+            p.name
+            for p in inspect.signature(module.forward).parameters.values()
+            if p.kind is inspect.Parameter.VAR_POSITIONAL
+        ),
+        None,
+    )
+    named = set(inspect.signature(module.forward).parameters)
+    shapes: dict[str, Any] = {}
+    extra: list[Any] = []
+    for parameter, axes in zip(parameters, per_input, strict=True):
+        if parameter.name in named:
+            shapes[parameter.name] = axes
+        else:
+            extra.append(axes)
+    if extra and rest is not None:
+        shapes[rest] = tuple(extra)
+    return shapes
+
+
+def _hint(dim: Expr, ranges: dict[str, tuple[float, float]]) -> Any:
+    dynamic = torch.export.Dim.DYNAMIC
+    low, high = ranges.get(str(dim), (0, float("inf")))
+    bounds: dict[str, int] = {}
+    if low >= 2:
+        bounds["min"] = int(low)
+    if high < float("inf"):
+        bounds["max"] = int(high)
+    return dynamic(**bounds) if bounds else dynamic
+
+
+def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], *, strict: bool) -> Any:
+    with capturing():
+        return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=strict)
+
+
+@contextmanager
+def capturing() -> Iterator[None]:
+    """No gradients, no fused fast paths, no invented lower bounds, no warnings to the terminal."""
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(symbolic.patch(backed_size_oblivious=True))
+        fast = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        stack.callback(torch.backends.mha.set_fastpath_enabled, fast)
+        yield
+
+
+@contextmanager
+def evaluating(module: Any) -> Iterator[str]:
+    """The module in evaluation mode; gives the name of what was in training mode, if anything."""
+    training = [(path, m) for path, m in module.named_modules() if m.training]
+    plain = isinstance(module, Function)
+    for _, part in training:
+        part.training = False
+    try:
+        yield "" if plain or not training else training[0][0] or type(module).__name__
+    finally:
+        for _, part in training:
+            part.training = True

@@ -1,0 +1,85 @@
+"""Where a node of a captured program came from: the user's own line, and the module's path."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isomorph.ir.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType, TracebackType
+
+_FRAME = re.compile(r'File "(.+?)", line (\d+), in (\S+)')
+_TORCH = str(Path(torch.__file__).parent)
+_OURS = str(Path(__file__).parents[1])
+_FOREIGN = ("<frozen", "<string>", "<eval_with_key>", "contextlib.py")
+
+
+def of_node(node: Any) -> Source:
+    """The innermost line outside torch that made a node; the module's path where there is none."""
+    line = of_stack(node.meta.get("stack_trace") or "")
+    path = module_path(node)
+    return Source(line.file or path, line.line, path or line.module)
+
+
+def module_path(node: Any) -> str:
+    """`layers.0.self_attn`, as `named_modules` calls it; empty for the root."""
+    stack = node.meta.get("nn_module_stack")
+    if not stack:
+        return ""
+    path, *_ = next(reversed(stack.values()))
+    return str(path).removeprefix("L['self'].").removeprefix("L__self__.")
+
+
+@lru_cache(maxsize=4096)
+def of_stack(text: str) -> Source:
+    """The innermost user frame of a printed stack."""
+    for file, line, name in reversed(_FRAME.findall(text)):
+        if is_users(file):
+            return Source(file, int(line), name)
+    return Source()
+
+
+def of_traceback(traceback: TracebackType | None) -> Source:
+    """The innermost user frame of an exception."""
+    found = Source()
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_users(code.co_filename):
+            found = Source(code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return found
+
+
+def of_caller() -> Source:
+    """The innermost user frame that is running now, below the call that started the capture."""
+    for frame in _frames(sys._getframe(1)):  # noqa: SLF001 - the documented way to walk the stack cheaply
+        file = frame.f_code.co_filename
+        if file.startswith(_OURS):
+            continue
+        if is_users(file):
+            return Source(file, frame.f_lineno, frame.f_code.co_name)
+    return Source()
+
+
+@lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a file is neither torch's nor ours nor generated."""
+    if file.startswith((_TORCH, _OURS)):
+        return False
+    return not any(part in file for part in _FOREIGN)
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_OURS) and frame.f_code.co_name == "capture":
+            return
+        yield frame
+        frame = frame.f_back
