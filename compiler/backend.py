@@ -10,7 +10,7 @@ ours: `onnx.backend.test.BackendTest(isomorph.backend.CPU, __name__)`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from onnx.backend.base import Backend, BackendRep
@@ -234,7 +234,7 @@ def _reference(model: ModelProto) -> Engine:
     def run(feeds: dict[str, Any]) -> list[Any]:
         try:
             with np.errstate(all="ignore"):
-                return list(evaluator.run(None, feeds))
+                return [*cast("Any", evaluator).run(None, feeds)]
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             raise RunError(f"the reference interpreter fails: {text}") from error
@@ -248,13 +248,14 @@ def _reference(model: ModelProto) -> Engine:
 def _bind(graph: Graph, inputs: Any) -> dict[str, Any]:
     """Values by name, each of its input's kind."""
     values = graph.inputs
+    given: dict[str, Any]
     if isinstance(inputs, dict):
-        unknown = sorted(set(inputs) - {v.name for v in values})
+        given = cast("dict[str, Any]", inputs)
+        unknown = sorted(set(given) - {v.name for v in values})
         if unknown:
             raise InputError(f"{graph.name} has no inputs {', '.join(unknown)}")
-        given = inputs
     else:
-        listed = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+        listed: list[Any] = [*inputs] if isinstance(inputs, list | tuple) else [inputs]
         if len(listed) > len(values):
             raise InputError(f"{len(listed)} inputs were given, {graph.name} has {len(values)}")
         given = {v.name: a for v, a in zip(values, listed, strict=False)}
@@ -279,10 +280,9 @@ def _fit(name: str, given: Any, kind: Type | None) -> Any:
         case TensorType():
             if given is None:
                 raise InputError(f"input {name!r} is None, {kind} is wanted")
-            array = given if isinstance(given, np.ndarray | np.generic) else np.asarray(given)
-            if isinstance(given, np.ndarray | np.generic) or array.dtype == kind.dtype.numpy:
-                return np.asarray(array)
-            return array.astype(kind.dtype.numpy)
+            if isinstance(given, np.ndarray | np.generic):
+                return np.asarray(cast("Any", given))
+            return np.asarray(given).astype(kind.dtype.numpy)
         case _:
             return given
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Context:
         """A non-negative axis; raises TypeInferenceError when out of range."""
         if not -rank <= axis < rank:
             raise self.error(f"axis {axis} is out of range for rank {rank}")
-        return axis % rank if rank else 0
+        return axis % rank
 
     # contents
 
@@ -106,7 +106,10 @@ class Context:
         known = self._contents.get(value)
         if known is None or not all(isinstance(e, int) for e in known.elements):
             return None
-        dtype = value.type.dtype.numpy if isinstance(value.type, TensorType) else np.int64
+        dtype = value.type.dtype.numpy if isinstance(value.type, TensorType) else np.dtype("i8")
+        limits = np.iinfo(dtype)
+        if not all(limits.min <= int(e or 0) <= limits.max for e in cast("Any", known.elements)):
+            return None
         array = np.array(known.elements, dtype)
         return array.reshape(()) if known.scalar else array
 
@@ -153,7 +156,12 @@ class Context:
         changed = False
         for formal, actual in pairs:
             if actual.type is not None:
-                merged = merge(formal.type, actual.type)
+                try:
+                    merged = merge(formal.type, actual.type)
+                except ValueError as error:
+                    raise self.error(
+                        f"%{actual.name} enters {graph.name} as %{formal.name}: {error}"
+                    ) from None
                 changed |= merged != formal.type
                 formal.type = merged
             known = self._content(actual)

@@ -7,6 +7,7 @@ equal polynomials are the same object. An atom is a symbol, a floor division, or
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
 from math import gcd
@@ -33,7 +34,11 @@ class Expr:
     _text: str | None
 
     def __new__(cls, terms: dict[Monomial, int]) -> Self:
-        key = tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key))
+        return cls.of(tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key)))
+
+    @classmethod
+    def of(cls, key: Terms) -> Self:
+        """The expression of terms that are in order already."""
         found = cls._interned.get(key)
         if found is None:
             found = super().__new__(cls)
@@ -46,6 +51,10 @@ class Expr:
         added = _terms(other)
         if added is None:
             return NotImplemented
+        if len(added) <= _FEW:
+            return _with(self.terms, added)
+        if len(self.terms) <= _FEW:
+            return _with(added, self.terms)
         total = dict(self.terms)
         for monomial, factor in added:
             total[monomial] = total.get(monomial, 0) + factor
@@ -234,6 +243,25 @@ def _terms(value: int | SupportsIndex | Expr) -> Terms | None:
     except TypeError:
         return None
     return (((), number),) if number else ()
+
+
+_FEW = 4
+
+
+def _with(terms: Terms, few: Terms) -> int | Expr:
+    """A long sum and a few terms more: nothing is sorted again."""
+    total = list(terms)
+    for monomial, factor in few:
+        at = bisect_left(total, _monomial_key(monomial), key=_term_key)
+        if at == len(total) or total[at][0] != monomial:
+            total.insert(at, (monomial, factor))
+        elif total[at][1] + factor:
+            total[at] = (monomial, total[at][1] + factor)
+        else:
+            del total[at]
+    if not total:
+        return 0
+    return total[0][1] if total[0][0] == () else Expr.of(tuple(total))
 
 
 def _simplest(terms: dict[Monomial, int]) -> int | Expr:

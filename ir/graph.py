@@ -6,14 +6,18 @@ mutates it; passes edit through `isomorph.ir.patch`, front ends build through `G
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import networkx as nx
 
 from isomorph.ir import schema
+from isomorph.ir.bulk import uncollected
 from isomorph.ir.dims import Dim, Expr, symbol
 from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.indexed import IndexedList
+from isomorph.ir.names import Names
+from isomorph.ir.order import CycleError, stable_order
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -201,7 +205,7 @@ class Graph:
         self.metadata: dict[str, str] = {}
         self.origin = ""
         self.extra: dict[str, Any] = {}
-        self._names: dict[str, int] = {}
+        self._names = Names()
 
     @property
     def outputs(self) -> list[Value]:
@@ -273,18 +277,7 @@ class Graph:
 
     def unique_name(self, wanted: str) -> str:
         """`wanted`, or `wanted_1`, `wanted_2`, … when it is taken; the result is reserved."""
-        if wanted and wanted not in self._names:
-            self._names[wanted] = 0
-            return wanted
-        base = wanted or "value"
-        count = self._names.get(base, 0)
-        while True:
-            count += 1
-            candidate = f"{base}_{count}"
-            if candidate not in self._names:
-                self._names[base] = count
-                self._names[candidate] = 0
-                return candidate
+        return self._names.unique(wanted)
 
     def rename(self, value: Value, name: str) -> None:
         """Give a value exactly this name; whoever holds the name gets another."""
@@ -294,7 +287,7 @@ class Graph:
             for other in self.values():
                 if other.name == name and other is not value:
                     other.name = self.unique_name(name)
-        self._names.setdefault(name, 0)
+        self._names.reserve(name)
         value.name = name
 
     # -- reading --------------------------------------------------------------------------
@@ -311,34 +304,12 @@ class Graph:
         Raises:
             InvalidGraphError: if there is a cycle; the message names its ops.
         """
-        reads = self.nx.pred
-        done: set[Op | Value] = set()
-        order: list[Op] = []
-        for first in self.nx:
-            if first in done:
-                continue
-            stack: list[Op | Value] = [first]
-            path: dict[Op | Value, None] = {}
-            while stack:
-                node = stack[-1]
-                waiting = [n for n in reads[node] if n not in done]
-                if not waiting:
-                    stack.pop()
-                    if node not in done:
-                        done.add(node)
-                        path.pop(node, None)
-                        if isinstance(node, Op):
-                            order.append(node)
-                    continue
-                path[node] = None
-                for other in waiting:
-                    if other in path:
-                        chain = list(path)
-                        cycle = reversed(chain[chain.index(other) :])
-                        shown = "; ".join(map(str, cycle))
-                        raise InvalidGraphError(f"the graph has a cycle: {shown}")
-                stack.extend(reversed(waiting))
-        return order
+        try:
+            order = stable_order(self.nx.pred)
+        except CycleError as error:
+            shown = "; ".join(map(str, error.nodes))
+            raise InvalidGraphError(f"the graph has a cycle: {shown}") from None
+        return [n for n in order if isinstance(n, Op)]
 
     def values(self) -> Iterator[Value]:
         """Every value: inputs, captures, weights, results."""
@@ -363,6 +334,10 @@ class Graph:
     def is_used(self, value: Value) -> bool:
         """Whether any op reads the value or it is a graph output."""
         return self.is_output(value) or any(True for _ in self._readers(value))
+
+    def is_shared(self, value: Value) -> bool:
+        """Whether more than one op reads the value."""
+        return sum(1 for _ in islice(self._readers(value), 2)) > 1
 
     def walk(self) -> Iterator[tuple[Graph, Op]]:
         """Every (graph, op) here and in subgraphs, without recursion limits."""
@@ -415,6 +390,21 @@ class Graph:
         for node, values in edges.items():
             self.nx.add_edge(node, op, values=values)
 
+    def relink(self, op: Op, old: Value, new: Value) -> None:
+        """Let an op read one value instead of another; the cost is that of these two edges."""
+        op.inputs = tuple(new if v is old else v for v in op.inputs)
+        op.captures = tuple(new if v is old else v for v in op.captures)
+        source: Op | Value = old.producer or old
+        values: dict[Value, None] = self.nx.edges[source, op]["values"]
+        del values[old]
+        if not values:
+            self.nx.remove_edge(source, op)
+        source = new.producer or new
+        if self.nx.has_edge(source, op):
+            self.nx.edges[source, op]["values"][new] = None
+        else:
+            self.nx.add_edge(source, op, values={new: None})
+
     def unlink(self, op: Op) -> None:
         """Remove the edges of an op's operands."""
         self.nx.remove_edges_from([(node, op) for node in self.nx.pred[op]])
@@ -439,6 +429,7 @@ class Graph:
                 yield op
 
 
+@uncollected()
 def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
     """An independent copy (weights shared), and the map from old values to new ones."""
     made = Graph(graph.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -71,6 +71,11 @@ class Program:
             raise InvalidGraphError(
                 f"{graph.name}: {len(inputs)} inputs were given, {len(graph.inputs)} are wanted"
             )
+        if len(captures) != len(graph.captures):
+            raise InvalidGraphError(
+                f"{graph.name}: {len(captures)} captures were given, "
+                f"{len(graph.captures)} are wanted"
+            )
         known = dict(self._weights)
         for value, given in zip(graph.inputs, inputs, strict=True):
             known[value] = widen(given) if self.wide else given
@@ -90,6 +95,10 @@ class Program:
             results = evaluate(op, operands, wide=self.wide, captures=captured, run=run)
             if watch is not None:
                 results = watch(op, operands, results) or results
+            if any(v is not None for v in op.outputs[len(results) :]):
+                raise InvalidGraphError(
+                    f"{op}: {len(results)} results were computed, {len(op.outputs)} are wanted"
+                )
             for value, result in zip(op.outputs, results, strict=False):
                 if value is not None:
                     known[value] = result if change is None else change(value, result)
@@ -113,7 +122,7 @@ def interpret(
 def widen(value: Any) -> Any:
     """Floats as float64, everything else as it is; lists element by element."""
     if isinstance(value, list):
-        return [widen(v) for v in value]
+        return [widen(v) for v in cast("list[Any]", value)]
     array = np.asarray(value)
     if array.dtype != object and array.dtype.kind not in "OUST" and DType.of(array.dtype).is_float:
         return array.astype(np.float64, copy=False)

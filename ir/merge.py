@@ -29,14 +29,14 @@ def merge(stated: Type | None, inferred: Type) -> Type:
             if stated.dtype is not inferred.dtype:
                 raise ValueError(f"inferred {inferred}, but {stated} is stated")
             return TensorType(stated.dtype, merge_shapes(stated.shape, inferred.shape))
-        case SparseType(), SparseType():
-            return inferred
+        case SparseType(), SparseType() if stated.dtype is inferred.dtype:
+            return SparseType(stated.dtype, merge_shapes(stated.shape, inferred.shape))
         case SequenceType(a), SequenceType(b):
             return SequenceType(merge(a, b))
         case OptionalType(a), OptionalType(b):
             return OptionalType(merge(a, b))
-        case MapType(), MapType():
-            return inferred
+        case MapType(key, a), MapType(other, b) if key is other:
+            return MapType(key, merge(a, b))
         case _:
             raise ValueError(f"inferred {inferred}, but {stated} is stated")
 

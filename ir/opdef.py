@@ -119,11 +119,13 @@ class Manifest(Generic[Row]):
 @cache
 def _load(package: str, table: str, families: tuple[str, ...]) -> dict[Key, Any]:
     rows: dict[Key, Any] = {}
+    owner: dict[Key, str] = {}
     for family in families:
         for key, row in getattr(import_module(f"{package}.{family}"), table).items():
             if key in rows:
-                raise ValueError(f"{package}.{family}: a second row for {key}")
-            rows[key] = row
+                name = ".".join(filter(None, key))
+                raise ValueError(f"{package}: {name} has rows in {owner[key]} and in {family}")
+            rows[key], owner[key] = row, family
     return rows
 
 

@@ -180,10 +180,7 @@ class Patch:
     ) -> None:
         graph = self.graph
         for reader in self._moving(old, new, removed, made):
-            graph.unlink(reader)
-            reader.inputs = tuple(new if v is old else v for v in reader.inputs)
-            reader.captures = tuple(new if v is old else v for v in reader.captures)
-            graph.link(reader)
+            graph.relink(reader, old, new)
         if not graph.is_output(old):
             return
         if new.producer is None or graph.is_output(new):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import onnx
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Op
 
+_FLOATS = frozenset(d.value for d in DType if d.is_float)
 _DTYPE_ATTRIBUTES = ("to", "dtype", "output_dtype")
 
 
@@ -37,7 +38,7 @@ def evaluate_by_reference(op: Op, inputs: Sequence[Any], *, wide: bool = False) 
         if isinstance(value, Graph):
             raise UnsupportedError(f"{op}: the reference is not asked to run subgraphs")
         given = value
-        if wide and name in _DTYPE_ATTRIBUTES and DType(value).is_float:
+        if wide and name in _DTYPE_ATTRIBUTES and value in _FLOATS:
             given = DType.FLOAT64.value
         node.attribute.append(encode_attribute(name, given, op))
     graph = onnx.GraphProto(name="one", node=[node])
@@ -50,7 +51,8 @@ def evaluate_by_reference(op: Op, inputs: Sequence[Any], *, wide: bool = False) 
     try:
         feeds = {n: v for n, v in zip(names, inputs, strict=True) if n}
         with np.errstate(all="ignore"):
-            found = iter(ReferenceEvaluator(model).run(None, feeds))
+            evaluator: Any = ReferenceEvaluator(model)
+            found = iter(evaluator.run(None, feeds))
     except Exception as error:
         raise UnsupportedError(
             f"{op}: the reference interpreter cannot evaluate it: {type(error).__name__}: {error}"
@@ -60,6 +62,8 @@ def evaluate_by_reference(op: Op, inputs: Sequence[Any], *, wide: bool = False) 
 
 
 def _widen(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype != object and DType.of(value.dtype).is_float:
-        return value.astype(np.float64)
-    return value
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast("np.ndarray", value)
+    real = array.dtype.kind not in "OUST" and DType.of(array.dtype).is_float
+    return array.astype(np.float64) if real else array

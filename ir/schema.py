@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import onnx
 import onnx.defs
@@ -101,7 +101,7 @@ def schema(domain: str, name: str, opset: int) -> Schema | None:
     since = since_version(domain, name, opset)
     if since is None:
         return None
-    raw = onnx.defs.get_schema(name, since, domain)
+    raw = _raw(domain, name, since)
     return Schema(
         domain=domain,
         name=name,
@@ -138,7 +138,7 @@ def function_body(domain: str, name: str, opset: int) -> onnx.FunctionProto | No
     since = since_version(domain, name, opset)
     if since is None:
         return None
-    raw = onnx.defs.get_schema(name, since, domain)
+    raw = _raw(domain, name, since)
     if not raw.has_function:
         return None
     return raw.function_body
@@ -160,7 +160,7 @@ def body(
     since = since_version(domain, name, version)
     if since is None:
         return None
-    raw = onnx.defs.get_schema(name, since, domain)
+    raw = _raw(domain, name, since)
     fixed = sorted(raw.function_opset_versions)
     built = sorted(raw.context_dependent_function_opset_versions)
     every = sorted({*fixed, *built})
@@ -186,6 +186,11 @@ def ir_version_for(opset: int) -> int:
         if row[2] >= opset:
             return row[1]
     raise ValueError(f"opset {opset} is newer than the installed onnx defines")
+
+
+def _raw(domain: str, name: str, since: int) -> Any:
+    """The definition as onnx has it; `Any`, because its stubs lack half of the members."""
+    return onnx.defs.get_schema(name, since, domain)
 
 
 @cache
@@ -222,5 +227,6 @@ def _attribute(attribute: Any) -> AttributeDef:
     if isinstance(default, bytes):
         default = default.decode()
     if isinstance(default, list):
-        default = tuple(d.decode() if isinstance(d, bytes) else d for d in default)
+        items = cast("list[Any]", default)
+        default = tuple(d.decode() if isinstance(d, bytes) else d for d in items)
     return AttributeDef(attribute.name, attribute.type.name, attribute.required, default)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import sys
+import sysconfig
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-_PACKAGE_ROOTS = tuple(
-    str(Path(__file__).resolve().parents[1] / room)
-    for room in ("ir", "passes", "exporters", "compiler", "parity")
-)
-_FOREIGN = ("site-packages", "<frozen", "<__array_function__")
+_FOREIGN = ("site-packages", "dist-packages", "<frozen", "<__array_function__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,26 @@ class Source:
 
 def caller() -> Source:
     """The innermost frame that is neither isomorph's nor an installed library's."""
-    frame = sys._getframe(1)  # noqa: SLF001 - the documented way to walk the stack cheaply
+    frame = inspect.currentframe()
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE_ROOTS) and not any(part in file for part in _FOREIGN):
-            return Source(file, frame.f_lineno, frame.f_code.co_name)
+        code = frame.f_code
+        if not _is_foreign(code.co_filename):
+            return Source(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return Source()
+
+
+@cache
+def _is_foreign(file: str) -> bool:
+    return file.startswith(_roots()) or any(part in file for part in _FOREIGN)
+
+
+@cache
+def _roots() -> tuple[str, ...]:
+    """Folders of this package, wherever its parts are mounted from, and of the standard library."""
+    here = Path(__file__).resolve().parents[1]
+    rooms = [str(here / room) for room in ("ir", "passes", "exporters", "compiler", "parity")]
+    rooms += sys.modules[__name__.partition(".")[0]].__path__
+    paths = sysconfig.get_paths()
+    rooms += [paths["stdlib"], paths["platstdlib"]]
+    return tuple(room + os.sep for room in rooms)

@@ -34,7 +34,7 @@ def to_text(graph: Graph) -> str:
 
 def graph_opsets(graph: Graph) -> dict[str, int]:
     """Opset imports that make the ops mean what they are: as read, or the newest version used."""
-    found = dict(graph.opsets) or {"": 1}
+    found = {"": 1, **graph.opsets}
     for _, op in graph.walk():
         found[op.domain] = max(found.get(op.domain, 1), op.version)
     return found

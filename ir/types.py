@@ -93,10 +93,16 @@ class DType(Enum):
         if isinstance(dtype, DType):
             return dtype
         if isinstance(dtype, int):
-            return DType(dtype)
+            try:
+                return DType(dtype)
+            except ValueError:
+                last = max(d.value for d in DType)
+                raise ValueError(f"no element type has number {dtype}; 1 to {last} do") from None
         if isinstance(dtype, str) and dtype.upper() in DType.__members__:
             return DType[dtype.upper()]
         found = np.dtype(cast("Any", dtype))
+        if not found.isnative:
+            found = found.newbyteorder("=")
         if found.kind in "OUST":
             return DType.STRING
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from isomorph.ir.errors import InvalidModelError
 from isomorph.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
@@ -61,6 +62,13 @@ class FileRange:
     def key(self) -> object:
         return self.file.identity, self.offset, self.length
 
+    def __post_init__(self) -> None:
+        if self.offset < 0 or self.length < 0 or self.offset + self.length > self.file.size:
+            raise InvalidModelError(
+                f"{self.file.path}: bytes {self.offset} to {self.offset + self.length} are asked "
+                f"for, it has {self.file.size}; it is truncated, or belongs to another model"
+            )
+
     def view(self) -> memoryview:
         return self.file.view()[self.offset : self.offset + self.length]
 
@@ -93,10 +101,10 @@ class Weight:
         array = np.asarray(value, dtype=dtype.numpy if dtype is not None else None)
         dtype = dtype or DType.of(array.dtype)
         if dtype is DType.STRING:
-            items = (v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1))
-            return Weight(dtype, array.shape, None, tuple(items))
-        if array.dtype.byteorder == ">":
-            array = array.astype(array.dtype.newbyteorder("<"))
+            items = tuple(_bytes(v) for v in array.reshape(-1).tolist())
+            return Weight(dtype, array.shape, None, items)
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
         if dtype.bits < 8 and dtype is not DType.BOOL:
             return Weight(dtype, array.shape, Buffer(_pack(array, dtype.bits)))
         return Weight(dtype, array.shape, Buffer(array))
@@ -134,19 +142,15 @@ class Weight:
     def numpy(self) -> np.ndarray:
         """The numbers, read-only; a view of the storage wherever one element is whole bytes."""
         if self.dtype is DType.STRING:
-            return np.array([_text(s) for s in self.strings], dtype=object).reshape(self.shape)
+            return _frozen(np.array([_text(s) for s in self.strings], object).reshape(self.shape))
         if isinstance(self.storage, Buffer) and isinstance(self.storage.data, np.ndarray):
             data = self.storage.data
             if data.dtype == self.dtype.numpy and data.shape == self.shape:
-                view = data.view()
-                view.flags.writeable = False
-                return view
+                return _frozen(data.view())
         raw = np.frombuffer(self.view(), np.uint8)
         if self.dtype.bits < 8 and self.dtype is not DType.BOOL:
-            return _unpack(raw, self.dtype, self.size).reshape(self.shape)
-        array = raw.view(self.dtype.numpy).reshape(self.shape)
-        array.flags.writeable = False
-        return array
+            return _frozen(_unpack(raw, self.dtype, self.size).reshape(self.shape))
+        return _frozen(raw.view(self.dtype.numpy).reshape(self.shape))
 
     def digest(self) -> bytes:
         """A hash of dtype, shape and content; computed once."""
@@ -172,6 +176,19 @@ class Weight:
 
     def __repr__(self) -> str:
         return f"Weight({self.type})"
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def _bytes(value: object) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    raise TypeError(f"{value!r} is {type(value).__name__}, a string or bytes were expected")
 
 
 def _text(raw: bytes) -> str | bytes:

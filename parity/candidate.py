@@ -77,6 +77,7 @@ class Candidate:
     def observe(self, inputs: Sequence[Any]) -> dict[Value, Any]:
         """Every value of the main graph as the run time computes it, optimizations off."""
         if self._instrumented is None:
+            self._session(False, self.path, optimize=False)  # refusals are the file's own first
             self._instrumented = self._instrument(self.graph, "main")
         return self._observe(self._instrumented, inputs)
 

@@ -39,8 +39,7 @@ def numbers(constants: Iterable[Any]) -> np.ndarray:
 
 def constants(graph: Graph) -> Iterator[Any]:
     """Weights, tensor attributes and float attributes, in subgraphs too."""
-    for weight in _weights(graph):
-        yield weight
+    yield from _weights(graph)
     for _, op in graph.walk():
         for _, value in _float_attributes(op):
             yield np.asarray(value, np.float64)

@@ -1,4 +1,4 @@
-"""One case before the court: reference and candidate in float64, the run time plain and optimized."""
+"""One case: reference and candidate in float64, the run time plain and optimized."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from isomorph.parity.sources import Reference
 
 NEARER_CASES = 4
-"""On so many cases the reference also runs in its own precision, to say who is nearer."""
+"""On so many cases the reference runs in its own precision too, to say who is nearer."""
 
 NOISE_CASES = 2
-"""On so many cases the optimized session is held against the noise of its precision in any event."""
+NOISE_SECONDS = 0.1
+"""The first cases hold the optimized session against the noise of its precision in any event, if one
+float64 evaluation takes no longer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class Court:
         self._same = Same(reference, candidate)
         self._dtypes: list[DType | None] | None = None
         self._judged_case: Case | None = None
+        self._explained = False
+        self._seconds = 0.0
         self._beside: Candidate | None = None
 
     def try_case(self, case: Case) -> bool:
@@ -90,8 +94,10 @@ class Court:
             wanted = self.reference.wide(case.inputs)
         except RefusedError as error:
             no_reference = str(error)
+        started = time.monotonic()
         try:
             got = self.candidate.wide(case.inputs)
+            self._seconds = time.monotonic() - started
         except RefusedError as error:
             no_candidate = str(error)
         try:
@@ -171,7 +177,7 @@ class Court:
                 got,
                 plain,
                 optimized,
-                thorough=self.cases <= NOISE_CASES,
+                thorough=self.cases <= NOISE_CASES and self._seconds < NOISE_SECONDS,
             )
         ):
             if index not in broken:
@@ -212,7 +218,7 @@ class Court:
     def _measure(
         self, case: Case, wanted: Sequence[Any], plain: list[Any], broken: set[int]
     ) -> None:
-        """Distance of the run time's outputs from the truth, and whether NaN is where it should be."""
+        """How far the run time's outputs are from the truth; whether NaN is where it should be."""
         narrow: list[Any] | None = None
         for index, (truth, result) in enumerate(zip(wanted, plain, strict=True)):
             if index in broken or not is_float(result):
@@ -240,11 +246,13 @@ class Court:
                     theirs = np.abs(own - truth)
                     theirs = float(np.where(np.isfinite(theirs), theirs, 0.0).max())
                     nearer = (
-                        "reference" if theirs < worst else "candidate" if worst < theirs else "equal"
+                        "reference"
+                        if theirs < worst
+                        else "candidate"
+                        if worst < theirs
+                        else "equal"
                     )
-            self._output(
-                case, index, Finding(max_ulp=ulps, max_abs=worst, nearer=nearer), "well"
-            )
+            self._output(case, index, Finding(max_ulp=ulps, max_abs=worst, nearer=nearer), "well")
 
     def _nonfinite(
         self,
@@ -262,10 +270,10 @@ class Court:
             return
         at = tuple(int(i) for i in np.argwhere(mismatch)[0])
         text = f"at {list(at)} it is {given[at]}, the reference gives {truth[at]:.6g}"
-        if case.hostile and self._nodes_are_right(case):
+        if self._nodes_are_right(case) and (case.hostile or self._explained):
             self.note(
-                f"output {self.outputs[index].name}: under hostile values NaN or infinity stand in "
-                "other places than in float64, though every node is right on what it was given"
+                f"output {self.outputs[index].name}: NaN or infinity stand in other places than in "
+                "float64, though every node is right, or known, on what it was given"
             )
             return
         self._output(
@@ -284,6 +292,7 @@ class Court:
     def _judge_nodes(self, case: Case, values: dict[Any, Any]) -> None:
         started = time.monotonic()
         self._judged_case = case
+        self._explained = False
         first: list[Divergence] = []
 
         def sink(op: Op, finding: Finding) -> None:
@@ -292,6 +301,7 @@ class Court:
                 tally = Tally(locate.node_name(op), op.type, op.where)
                 self.nodes[op] = tally
             tally.add(finding, "well", hostile=case.hostile)
+            self._explained |= finding.status is Status.RUNTIME
             if finding.status is Status.FAIL:
                 if not first:
                     first.append(locate.divergence(op, finding.reason))
@@ -333,9 +343,7 @@ class Court:
         for name, size in case.dims.items():
             self.dims.setdefault(name, set()).add(size)
 
-    def _refused(
-        self, case: Case, no_reference: str, no_candidate: str, no_runtime: str
-    ) -> bool:
+    def _refused(self, case: Case, no_reference: str, no_candidate: str, no_runtime: str) -> bool:
         no_reference = no_reference or self._reference_refused(case)
         if no_reference:
             self._refuse("reference", no_reference)
@@ -350,7 +358,7 @@ class Court:
         return True
 
     def _reference_refused(self, case: Case) -> str:
-        """What the run time says of the reference itself on inputs that it refuses of the candidate."""
+        """What the run time says of the reference on inputs that it refuses of the candidate."""
         model = self.reference.model()
         if model is None:
             return ""
@@ -372,4 +380,3 @@ class Court:
     def _refuse(self, who: str, words: str) -> None:
         self.refused += who in {"reference", "evaluation of the candidate"}
         self.refusals[who] = words
-

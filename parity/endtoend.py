@@ -1,4 +1,4 @@
-"""The optimized session, which is the one that ships, against the plain one whose nodes were judged."""
+"""The optimized session, which is the one that ships, against the plain one that was judged."""
 
 from __future__ import annotations
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Graph
     from isomorph.parity.sources import Reference
-    from isomorph.parity.strategies import Spec
     from isomorph.parity.worker import Worker
 
     Progress = Callable[[str], None]
@@ -34,11 +33,11 @@ MOST_STARTS = 240
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
 JUDGING = 0.5
-"""Share of the time that judging nodes may take where it runs short; other cases answer question 1."""
+"""Share of the time for judging nodes where it runs short; other cases answer question 1 alone."""
 FEWEST_JUDGED = 2
 
 
-class ParityFailure(AssertionError):
+class ParityFailure(AssertionError):  # noqa: N818 - what happened, as a test reports it
     """Raised by `assert_parity`; carries the verdict."""
 
     def __init__(self, verdict: Verdict) -> None:
@@ -81,7 +80,7 @@ def verify(
         budget: seconds that the cases may take; fewer then run, and the verdict says so.
         samples: sets of inputs of the user's own, tried first.
         names: whether names of inputs and outputs count.
-        replay_folder: where to keep a failing case; a new folder among the temporary files by default.
+        replay_folder: where to keep a failing case; a new temporary folder by default.
         progress: told now and then what is going on.
         worker: the process that runs onnxruntime; one is shared by default.
 
@@ -95,7 +94,9 @@ def verify(
     say = progress or (lambda _: None)
     with Candidate(candidate, worker or shared()) as model:
         source = reference_of(reference, inputs, model.graph)
-        problems = structure.declared("input", source.inputs, model.inputs, names=names and source.named)
+        problems = structure.declared(
+            "input", source.inputs, model.inputs, names=names and source.named
+        )
         unusable = bool(problems) and len(source.inputs) != len(model.inputs)
         if source.outputs is not None:
             problems += structure.declared("output", source.outputs, model.outputs, names=names)
@@ -211,9 +212,7 @@ class _Run:
         if court.cases and self._spent():
             self.out_of_time = True
         return (
-            court.cases >= self.wanted
-            or self.out_of_time
-            or len(court.failing) >= ENOUGH_FAILURES
+            court.cases >= self.wanted or self.out_of_time or len(court.failing) >= ENOUGH_FAILURES
         )
 
     def _explore(self) -> list[dict[str, int]]:
@@ -246,13 +245,15 @@ class _Run:
     def _vary(
         self, name: str, base: dict[str, int], attempt: Callable[[dict[str, int]], bool]
     ) -> None:
-        """Try sizes for one symbol; together with another of the same size if none is accepted alone."""
+        """Try sizes for one symbol; with another of the same size if none is accepted alone."""
         sizes = [s for s in interesting(name, self.constraints, base[name]) if s != base[name]]
         partners = [n for n in base if n != name and base[n] == base[name]]
         for group in ([name], *([name, p] for p in partners)):
             found = False
             for size in sizes:
-                if self._over() or (self.court.cases > EXPLORING * self.wanted and self.wanted > 20):
+                if self._over() or (
+                    self.court.cases > EXPLORING * self.wanted and self.wanted > 20
+                ):
                     return
                 if self._spent(EXPLORING) and found:
                     return
@@ -323,7 +324,10 @@ class _Run:
         for judged in (*outputs, *nodes):
             status = worse(status, judged.status)
         if status is Status.FAIL:
-            worst = next(j for j in (*outputs, *nodes) if j.status is Status.FAIL)
+            failed = [j for j in (*outputs, *nodes) if j.status is Status.FAIL]
+            worst = next(
+                (j for j in failed if j.question in {"same", "structure"} or j.op), failed[0]
+            )
             kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
             return Status.FAIL, f"{kind}: {worst.reason}"
         if not court.cases:
@@ -338,7 +342,9 @@ class _Run:
         return Status.PASS, self._praise(status)
 
     def _praise(self, status: Status) -> str:
-        asked = "compared in its own precision" if self.court.weaker else "the same function in float64"
+        asked = (
+            "compared in its own precision" if self.court.weaker else "the same function in float64"
+        )
         text = f"{asked} on {self.court.cases} cases"
         if self.court.judged:
             text += f", every node within its bound on {self.court.judged}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ def _is_single(case: Case) -> bool:
     return case.unit.u == 2.0**-24
 
 
+def _is_double(case: Case) -> bool:
+    return case.unit.u == 2.0**-53
+
+
 def _ulps(limit: float) -> Callable[[Case], np.ndarray]:
     return lambda case: (case.error <= limit * case.unit.ulp(case.truth)) & _is_single(case)
 
@@ -84,15 +89,27 @@ def _at_scale(limit: float, scale: Callable[[Case], Any]) -> Callable[[Case], np
 
 
 def _one_pass(case: Case) -> np.ndarray:
-    """Elements of a group whose mean is large against its spread."""
+    """What E[x²] − E[x]² costs: K units of E[x²] in the variance; anything, where that is large."""
     x = case.x
     if x.ndim < 2 or not x.size:
         return np.zeros(case.got.shape, bool)
-    groups = x.shape[0] * int(case.op.attr("num_groups", x.shape[1]))
-    rows = x.reshape(groups, -1)
-    mean, spread = rows.mean(-1, keepdims=True), rows.std(-1, keepdims=True)
-    large = np.abs(mean) > 8 * spread
-    return np.broadcast_to(large, rows.shape).reshape(x.shape)
+    if case.op.type == "MeanVarianceNormalization":
+        axes = tuple(int(a) for a in case.op.attr("axes", (0, 2, 3)))
+        rows = x
+    else:
+        groups = x.shape[0] * int(case.op.attr("num_groups", x.shape[1]))
+        rows, axes = x.reshape(groups, -1), (-1,)
+    variance = rows.var(axes, keepdims=True)
+    lost = (rows**2).mean(axes, keepdims=True) / variance
+    lost = np.where(np.isfinite(lost), lost, np.inf)
+    terms = rows.size / max(variance.size, 1)
+    relative = np.broadcast_to((terms + 8) * case.unit.u * lost, rows.shape).reshape(x.shape)
+    size = (
+        np.abs(case.truth) + float(np.abs(case.operands[1]).max(initial=0.0))
+        if len(case.operands) > 1
+        else np.abs(case.truth) + 1
+    )
+    return (relative > 2.0**-4) | (case.error <= relative * size)
 
 
 def _of_nan(case: Case) -> np.ndarray:
@@ -101,23 +118,35 @@ def _of_nan(case: Case) -> np.ndarray:
     return np.isnan(case.truth) & any(not bool(np.isfinite(v).all()) for v in floats)
 
 
+def _softplus(case: Case) -> np.ndarray:
+    """Infinities, clamped or not, that a Softplus among the gates' functions makes."""
+    names = [str(a).lower() for a in case.op.attr("activations", ()) or ()]
+    return (np.abs(case.got) > case.unit.top / 2) & ("softplus" in names)
+
+
+def _summed(case: Case) -> np.ndarray:
+    """An arithmetic progression made by adding the step again and again."""
+    size = np.abs(case.truth).max(initial=0.0)
+    return case.error <= 2 * case.truth.size * case.unit.u * size
+
+
 KNOWN = (
     Divergence(
         frozenset({"Sigmoid"}),
-        _at_scale(3, lambda case: 1.0),
+        _at_scale(3, lambda _: 1.0),
         "Sigmoid's rational approximation has an absolute error of up to 2.8·2⁻²⁴: "
         "1 % off at -11.6, zero below -18",
         "onnxruntime/core/mlas/lib/logistic.cpp, clamped at ±18",
     ),
     Divergence(
         frozenset({"Tanh"}),
-        _at_scale(6, lambda case: 1.0),
+        _at_scale(6, lambda _: 1.0),
         "Tanh's rational approximation reaches 1.0000002 for |x| > 8.3",
         "onnxruntime/core/mlas/lib/tanh.cpp, clamped at ±9",
     ),
     Divergence(
         frozenset({"Elu", "Celu", "Selu"}),
-        _at_scale(4, lambda case: 1.76),
+        _at_scale(4, lambda _: 1.76),
         "exp(x) − 1 is computed by subtraction: relative accuracy is lost near 0",
         "onnxruntime/core/providers/cpu/activation/activations.h",
     ),
@@ -126,6 +155,21 @@ KNOWN = (
         _at_scale(8, lambda case: np.abs(case.x)),
         "1 + erf(x/√2) is computed by addition: relative accuracy is lost in the left tail",
         "onnxruntime/core/providers/cpu/tensor/gelu.cc",
+    ),
+    Divergence(
+        frozenset({"Sin", "Cos"}),
+        lambda case: (
+            _is_double(case) & (case.error <= 4 * case.unit.u * np.maximum(1.0, np.abs(case.x)))
+        ),
+        "in float64 the argument is reduced with one constant: the error is absolute, up to 2.5 units "
+        "of the argument, and large against values near zero",
+        "Eigen's packet sine and cosine, measured",
+    ),
+    Divergence(
+        frozenset({"Gelu"}),
+        lambda case: _is_double(case) & (case.error <= 2.0**-22 * np.abs(case.x)),
+        "the tanh form in float64 has float32 constants",
+        "onnxruntime/core/providers/cpu/tensor/gelu.cc, measured",
     ),
     Divergence(
         frozenset({"Log"}),
@@ -140,17 +184,60 @@ KNOWN = (
         "Eigen's arc functions, measured",
     ),
     Divergence(
+        frozenset({"LSTM"}),
+        lambda case: np.asarray(case.op.attr("clip") is not None),
+        "clip is not applied to what the last activation is given",
+        "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
+    ),
+    Divergence(
+        frozenset({"LSTM", "GRU", "RNN"}),
+        _softplus,
+        "Softplus among the activations overflows to infinity above 88",
+        "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, measured",
+    ),
+    Divergence(
+        frozenset({"Range"}),
+        _summed,
+        "the step is added again and again: errors accumulate with the length",
+        "onnxruntime/core/providers/cpu/generator/range.cc",
+    ),
+    Divergence(
         frozenset({"LSTM", "GRU", "RNN"}),
         _of_nan,
         "the gates clamp NaN away: NaN, or infinities that cancel, give numbers",
         "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, measured",
     ),
     Divergence(
-        frozenset({"InstanceNormalization", "GroupNormalization"}),
+        frozenset({"InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization"}),
         _one_pass,
         "the variance is computed as E[x²] − E[x]²: wrong, even NaN, where the mean is large "
         "against the spread",
-        "onnx's function body of GroupNormalization; "
+        "onnx's function bodies of the group and mean-variance normalizations; "
         "onnxruntime/core/providers/cpu/nn/instance_norm.cc",
     ),
 )
+
+
+def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
+    """Why an exact op's result differs, when it is known; every differing element must fit."""
+    with np.errstate(all="ignore"):
+        if op.type == "Where" and ((got == wanted) | (np.isnan(got) & np.isnan(wanted))).all():
+            return "Where loses the sign of −0: it adds its branches [where_op.cc, measured]"
+        if op.type == "Pow" and got.dtype.kind in "iu":
+            base, power = (np.asarray(v).astype(np.float64) for v in operands[:2])
+            beyond = ~(np.abs(base**power) < _DOUBLE_INTEGERS) | (np.abs(base) >= _DOUBLE_INTEGERS)
+            if (beyond | (got == wanted)).all():
+                return "Pow of integers is computed in float64: wrong beyond 2⁵³ [pow.cc, measured]"
+        if op.type == "Cast" and got.dtype.name in _NARROW_INTEGERS:
+            x = np.asarray(operands[0])
+            if x.dtype.kind in "fV":
+                rounded = np.rint(x.astype(np.float64))
+                info = ml_dtypes.iinfo(got.dtype)
+                beyond = ~((rounded >= int(info.min)) & (rounded <= int(info.max)))
+                if (beyond | (rounded == got.astype(np.float64))).all():
+                    return "a cast to 2- or 4-bit integers rounds, where others truncate [measured]"
+    return ""
+
+
+_DOUBLE_INTEGERS = 2.0**53
+_NARROW_INTEGERS = frozenset({"int4", "uint4", "int2", "uint2"})

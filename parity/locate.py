@@ -1,4 +1,4 @@
-"""Where two graphs part: the first node of the candidate whose value the reference has otherwise."""
+"""Where two graphs part: the candidate's first node whose value the reference has otherwise."""
 
 from __future__ import annotations
 

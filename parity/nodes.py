@@ -59,7 +59,7 @@ def _judge_if(
     results: list[Any],
     sink: Sink,
 ) -> None:
-    """The branch that was taken is run as a model of its own, on the captured values as they were."""
+    """The branch that was taken runs as a model of its own, on the captured values as they were."""
     taken = bool(np.asarray(operands[0]).reshape(-1)[0])
     name = "then_branch" if taken else "else_branch"
     body: Graph = op.attributes[name]

@@ -89,7 +89,7 @@ class Spread:
             self.flipped |= True
             return
         base, moved = np.asarray(base), np.asarray(moved)
-        if base.dtype.kind not in "f":
+        if base.dtype.kind != "f":
             self.flipped |= np.asarray(base != moved)
             return
         with np.errstate(all="ignore"):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.interpret import widen
-from isomorph.parity.sources import RefusedError
 from isomorph.parity.well import is_float
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from isomorph.parity.sources import Reference
     from isomorph.parity.verdict import Verdict
 
-TEST = '''"""Shows a failed parity case again. Needs onnx, onnxruntime and numpy; run it with pytest."""
+TEST = '''"""Shows a failed parity case again: run it with pytest, onnxruntime and numpy."""
 
 import json
 from pathlib import Path

@@ -129,7 +129,9 @@ class FunctionReference:
 
     def noisy(self, inputs: Sequence[Any], seed: int) -> list[Any]:
         found, _ = wide.evaluate(self.function, inputs, Perturbation(seed))
-        return [v.view(np.ndarray) if isinstance(v, wide.Wide) else np.asarray(v) for v in flat(found)]
+        return [
+            v.view(np.ndarray) if isinstance(v, wide.Wide) else np.asarray(v) for v in flat(found)
+        ]
 
     def numbers(self) -> tuple[np.ndarray, frozenset[bytes]]:
         return constants.numbers(self._constants), frozenset()
@@ -238,9 +240,7 @@ def _with_specs(graph: Graph, specs: list[Any]) -> Graph:
             raise SpecError(f"input {value.name!r} is {value.type}, not {spec.type}")
         dims = []
         for own, given in zip(value.type.shape, spec.type.shape, strict=True):
-            if isinstance(own, Expr) and isinstance(given, int):
-                graph.constraints.append(Constraint(own, "==", given, "the specification"))
-            elif isinstance(own, Expr) and own is not given:
+            if isinstance(own, Expr) and own is not given:
                 graph.constraints.append(Constraint(own, "==", given, "the specification"))
             dims.append(given if own is None else own)
         value.type = TensorType(value.type.dtype, tuple(dims))

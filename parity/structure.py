@@ -43,10 +43,8 @@ def declared(
         names: whether names count.
     """
     if len(wanted) != len(found):
-        return [
-            f"the reference has {len(wanted)} {kind}s ({_list(wanted)}), "
-            f"the candidate {len(found)} ({_list(found)})"
-        ]
+        have = f"the candidate {len(found)} ({_list(found)})"
+        return [f"the reference has {len(wanted)} {kind}s ({_list(wanted)}), {have}"]
     problems: list[str] = []
     stated = [p.name for p in wanted]
     given = [p.name for p in found]

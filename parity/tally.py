@@ -14,7 +14,7 @@ DECISIVE = (Status.FAIL, Status.SUSPECT)
 
 
 class Tally:
-    """The worst of one output or node; figures and reasons are those of ordinary values where any are.
+    """The worst of one output or node; what ordinary values show comes before what hostile ones do.
 
     Args:
         name, op, where: as in `Judged`.

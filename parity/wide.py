@@ -111,7 +111,9 @@ def _note(value: Any, trace: Trace) -> None:
     if isinstance(value, list | tuple):
         for item in value:
             _note(item, trace)
-    elif isinstance(value, float) or (isinstance(value, np.ndarray) and not isinstance(value, Wide)):
+    elif isinstance(value, float) or (
+        isinstance(value, np.ndarray) and not isinstance(value, Wide)
+    ):
         trace.constants.append(value)
 
 

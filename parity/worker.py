@@ -32,7 +32,7 @@ class WorkerHungError(WorkerDiedError):
 
 
 class Worker:
-    """A child process with loaded sessions; it is started when first asked, and again after it died."""
+    """A child process with loaded sessions; started when first asked, and again after it died."""
 
     def __init__(self, seconds: float = RUN_SECONDS) -> None:
         self.seconds = seconds
@@ -86,8 +86,8 @@ class Worker:
 
     def _exchange(self, *message: Any) -> Any:
         process = self._process
-        assert process is not None
-        assert process.stdin is not None
+        if process is None or process.stdin is None:
+            raise WorkerDiedError("the worker is not running")
         try:
             _write(process.stdin, pickle.dumps(message, protocol=5))
             answer = self._answers.get(timeout=self.seconds)
@@ -116,11 +116,8 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._answers = queue.Queue()
-        assert self._process.stdout is not None
-        reader = threading.Thread(
-            target=_pump, args=(self._process.stdout, self._answers), daemon=True
-        )
-        reader.start()
+        given = self._process.stdout, self._answers
+        threading.Thread(target=_pump, args=given, daemon=True).start()
 
 
 def shared() -> Worker:
@@ -150,9 +147,9 @@ def _read(stream: BinaryIO) -> bytes | None:
     return data if len(data) == length else None
 
 
-def _pump(stream: BinaryIO, answers: queue.Queue[bytes | None]) -> None:
+def _pump(stream: BinaryIO | None, answers: queue.Queue[bytes | None]) -> None:
     try:
-        while (data := _read(stream)) is not None:
+        while stream is not None and (data := _read(stream)) is not None:
             answers.put(data)
     except (OSError, ValueError):
         pass  # the stream was closed with its process

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Value
+    from isomorph.ir.types import Shape
 
 DEVICES = {
     "cpu": "onnxruntime on the CPU",
@@ -106,14 +107,12 @@ def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any
     if missing:
         problems.append("missing: " + ", ".join(missing))
     dims: dict[str, tuple[int, str]] = {}
-    bound: list[Any] = []
-    for value in values:
-        if value.name in given:
-            bound.append(_fit(value, given[value.name], dims, problems))
+    bound = [_fit(v, given[v.name], dims, problems) for v in values if v.name in given]
     sizes = {name: size for name, (size, _) in dims.items()}
     for value in values:
         if value.name in given and isinstance(value.type, TensorType):
-            _check_expressions(value, np.shape(given[value.name]), sizes, problems)
+            shape = np.shape(given[value.name])
+            _check_expressions(value.name, value.type.shape or (), shape, sizes, problems)
     for constraint in graph.constraints:
         if constraint.holds(sizes) is False:
             shown = ", ".join(f"{n} = {sizes[n]}" for n in sorted(constraint.symbols()))
@@ -127,9 +126,7 @@ def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any
     return bound
 
 
-def _fit(
-    value: Value, given: Any, dims: dict[str, tuple[int, str]], problems: list[str]
-) -> Any:
+def _fit(value: Value, given: Any, dims: dict[str, tuple[int, str]], problems: list[str]) -> Any:
     if isinstance(value.type, SequenceType) or not isinstance(value.type, TensorType):
         return given
     array = np.asarray(given)
@@ -163,14 +160,16 @@ def _fit(
 
 
 def _check_expressions(
-    value: Value, shape: tuple[int, ...], sizes: dict[str, int], problems: list[str]
+    name: str,
+    stated: Shape,
+    shape: tuple[int, ...],
+    sizes: dict[str, int],
+    problems: list[str],
 ) -> None:
-    assert isinstance(value.type, TensorType)
-    for axis, (dim, size) in enumerate(zip(value.type.shape or (), shape, strict=False)):
+    for axis, (dim, size) in enumerate(zip(stated, shape, strict=False)):
         if isinstance(dim, Expr) and dim.symbols() <= sizes.keys() and dim.evaluate(sizes) != size:
             problems.append(
-                f"input {value.name!r}, axis {axis}: size {size}, "
-                f"but {dim} = {dim.evaluate(sizes)}"
+                f"input {name!r}, axis {axis}: size {size}, but {dim} = {dim.evaluate(sizes)}"
             )
 
 

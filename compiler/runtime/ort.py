@@ -1,4 +1,4 @@
-"""The adaptor to onnxruntime: one place that makes sessions, in this process or in one that may die."""
+"""The adaptor to onnxruntime: sessions, in this process or in one that may die."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ class Session:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         level = ort.GraphOptimizationLevel
-        options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
+        options.graph_optimization_level = (
+            level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
+        )
         if not optimize:
             options.enable_mem_pattern = False
         source = model if isinstance(model, bytes) else str(model)
         try:
             self._session = ort.InferenceSession(source, options, providers=list(PROVIDERS))
-        except Exception as error:  # its exceptions share no base of their own
+        except Exception as error:  # noqa: BLE001 - its exceptions share no base
             name = "the model" if isinstance(model, bytes) else str(model)
             raise RuntimeLoadError(f"onnxruntime does not load {name}: {clean(error)}") from None
         self.inputs = tuple(v.name for v in self._session.get_inputs())
         self.outputs = tuple(v.name for v in self._session.get_outputs())
-        self._foreign = {
-            v.name for v in self._session.get_outputs() if v.type in _FOREIGN_NAMES
-        }
+        self._foreign = {v.name for v in self._session.get_outputs() if v.type in _FOREIGN_NAMES}
 
     def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
         """The outputs, in the model's order or as named.
@@ -78,7 +78,7 @@ class Session:
                 for name, v in given.items()
             }
             return [_fetch(v) for v in self._session.run_with_ort_values(wanted, values)]
-        except Exception as error:  # its exceptions share no base of their own
+        except Exception as error:  # noqa: BLE001 - its exceptions share no base
             raise RunError(f"onnxruntime fails: {clean(error)}") from None
 
 

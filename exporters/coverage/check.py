@@ -15,6 +15,7 @@ from isomorph.exporters.coverage.runnable import Runnable
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN, downgrade
 from isomorph.exporters.target import limits_of
 from isomorph.ir import schema
+from isomorph.ir.bulk import uncollected
 from isomorph.ir.graph import copy_graph
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import TensorType
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from isomorph.ir.versions import Inexpressible
 
 PLACEHOLDER = "isomorph.unsupported"
-"""Domain of what a front end met and could not express; its `reason` attribute says why."""
+"""Domain of what a front end could not express; attributes `function`, `reason`, `remedy`."""
 
 
+@uncollected()
 def check(graph: Graph, target: Target) -> Report:
     """Every obstacle and risk of exporting a graph for a target.
 
@@ -50,9 +52,10 @@ def check(graph: Graph, target: Target) -> Report:
     for _, op in copied.walk():
         op.metadata = Origin(op)
         if op.domain == PLACEHOLDER:
-            reason = op.attributes.get("reason") or f"{op.type} is not supported"
-            remedy = op.attributes.get("remedy") or "write it with operations that are supported"
-            found.add(op, "unsupported-op", str(reason), str(remedy))
+            name = op.attributes.get("function") or op.type
+            reason = op.attributes.get("reason") or f"{name} cannot be expressed yet"
+            remedy = op.attributes.get("remedy") or "operations that are supported"
+            found.add(op, "unsupported-op", str(reason), f"use {remedy}")
     stuck = downgrade(copied, target.opset)
     for problem in stuck:
         _stuck(problem, target, found)

@@ -14,14 +14,26 @@ if TYPE_CHECKING:
 class Origin(dict[str, str]):
     """An op's metadata that also remembers the op: rewrites hand it on to the ops they make."""
 
+    __slots__ = ("_first", "_op", "domain", "op", "version")
+
     def __init__(self, op: Op) -> None:
         super().__init__(op.metadata)
         self.op = op.type
         self.domain = op.domain
         self.version = op.version
-        self.where = op.where
-        self.operands = op.operands or op.results
-        self.dtypes = tuple(operand_dtypes(op))
+        self._op = op
+        self._first = next((v.name for v in op.outputs if v is not None), "")
+
+    @property
+    def where(self) -> str:
+        """`file:line`, else the node's name, else its first output's as it was."""
+        op = self._op
+        return str(op.source or "") or op.name or self._first
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The element types of the operands."""
+        return tuple(operand_dtypes(self._op))
 
 
 class _Group(NamedTuple):

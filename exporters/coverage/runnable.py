@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 UNREGISTERED = ("is not a registered function/op", "No opset import for domain", "No Op registered")
 
+CONTROL = frozenset({"If", "Loop", "Scan"})
+
 
 class Runnable:
     """Collects what a target's run time refuses among the ops of one graph.
@@ -48,9 +50,11 @@ class Runnable:
             if op in passed_over:
                 continue
             verdict, failure = self._look_up(op)
-            if verdict == "fails" and failure is not None:
+            if verdict == "fails" and failure is not None and failure.outcome != "load-error":
                 self._refuse(op, failure.outcome, failure.why)
-            elif verdict != "runs":
+            elif verdict == "unknown" and op.domain == "" and op.type in CONTROL:
+                continue  # what is inside is looked at
+            elif verdict != "runs":  # what does not load may have been refused for its attributes
                 self._open.append((op, failure))
         if self._open:
             self._settle(graph)

@@ -38,10 +38,8 @@ def ask(models: Iterable[bytes]) -> dict[bytes, tuple[Outcome, str]]:
 def alone(op: Op, opsets: Mapping[str, int], ir_version: int) -> bytes | None:
     """A model of just this op, its operands as inputs of their types.
 
-    `None` when that cannot be made: an operand's type is unknown, or the op has subgraphs.
+    `None` when that cannot be made, because an operand's type is unknown.
     """
-    if any(True for _ in op.subgraphs()):
-        return None
     graph = Graph("alone")
     made: dict[Value, Value] = {}
     for value in op.operands:
@@ -60,6 +58,7 @@ def alone(op: Op, opsets: Mapping[str, int], ir_version: int) -> bytes | None:
         outputs=[None if v is None else f"y{n}" for n, v in enumerate(op.outputs)],
         domain=op.domain,
         version=op.version,
+        captures=[made[v] for v in op.captures],
     )
     for fresh, old in zip(copied.results, op.results, strict=True):
         fresh.type = anonymous(old.type)

@@ -41,8 +41,8 @@ class Notes:
     """What happened while probing, for the person who runs it."""
 
     tried: int = 0
-    unbuilt: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    unbuilt: list[str] = field(default_factory=list[str])
+    errors: list[str] = field(default_factory=list[str])
 
 
 def newest_opset(prober: Prober) -> int:

@@ -83,7 +83,7 @@ class Table:
     provider: str
     newest_opset: int
     newest_ir_version: int
-    ops: dict[Key, dict[int, Observed]] = field(default_factory=dict)
+    ops: dict[Key, dict[int, Observed]] = field(default_factory=dict["Key", dict[int, Observed]])
 
     def __str__(self) -> str:
         return f"{self.runtime} {self.release} ({self.provider})"

@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ def main() -> None:
     """Serve jobs until standard input ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    import onnxruntime as ort
-
+    ort: Any = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1

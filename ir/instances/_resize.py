@@ -9,10 +9,6 @@ from isomorph.ir.instances import Arg, Instance
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
-def _floats(*values: float) -> Arg:
-    return Arg((len(values),), "float32", values, const=True)
-
-
 def _resize(
     x: tuple[int, ...],
     scales: tuple[float, ...] = (),
@@ -53,7 +49,7 @@ RESIZE = (
         for where in _MODES
         for mode in ("nearest", "linear", "cubic")
         for scales in (_UP, _DOWN)
-        if where in ("half_pixel", "half_pixel_symmetric") or scales is _UP
+        if where in ("half_pixel", "half_pixel_symmetric", "align_corners") or scales is _UP
     ),
     *(
         _resize(_IMAGE, sizes=(1, 2, 5, 3), nearest_mode=mode, note=mode)

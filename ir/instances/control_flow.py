@@ -42,51 +42,51 @@ class _Body:
 
 
 def _keep(dtype: DType) -> Graph:
-    """(x) → x"""
+    """(x) → x."""
     body = _Body(dtype)
     return body.done(body.capture())
 
 
 def _turn(dtype: DType) -> Graph:
-    """(x) → xᵀ"""
+    """(x) → xᵀ."""
     body = _Body(dtype)
     return body.done(body.op("Transpose", body.capture()))
 
 
 def _flat(dtype: DType) -> Graph:
-    """(x) → x as a vector"""
+    """(x) → x as a vector."""
     body = _Body(dtype)
     return body.done(body.op("Reshape", body.capture(), body.const([-1], DType.INT64)))
 
 
 def _two(dtype: DType) -> Graph:
-    """(x) → x, x beside itself"""
+    """(x) → x, x beside itself."""
     body = _Body(dtype)
     outer = body.capture()
     return body.done(outer, body.op("Concat", outer, outer, axis=0))
 
 
 def _two_turned(dtype: DType) -> Graph:
-    """(x) → xᵀ, x above the same"""
+    """(x) → xᵀ, x above the same."""
     body = _Body(dtype)
     outer = body.capture()
     return body.done(body.op("Transpose", outer), body.op("Concat", outer, outer, axis=1))
 
 
 def _fresh(dtype: DType) -> Graph:
-    """() → a constant"""
+    """() → a constant."""
     body = _Body(dtype)
     return body.done(body.const([1, 2], dtype))
 
 
 def _other(dtype: DType) -> Graph:
-    """() → another, longer constant"""
+    """() → another, longer constant."""
     body = _Body(dtype)
     return body.done(body.const([3, 4, 5], dtype))
 
 
 def _nested(dtype: DType) -> Graph:
-    """(x, flag) → flag ? xᵀ : x, by an If of its own"""
+    """(x, flag) → flag ? xᵀ : x, by an If of its own."""
     body = _Body(dtype)
     outer, flag = body.capture(), body.graph.add_capture("flag")
     branches = {"then_branch": _turn(dtype), "else_branch": _keep(dtype)}
@@ -102,7 +102,7 @@ def _keep_with_flag(dtype: DType) -> Graph:
 
 
 def _turning(dtype: DType) -> Graph:
-    """i, go, v → go, vᵀ, v"""
+    """i, go, v → go, vᵀ, v."""
     body = _Body(dtype)
     body.input(0, DType.INT64)
     go, value = body.input(0, DType.BOOL), body.input()
@@ -110,7 +110,7 @@ def _turning(dtype: DType) -> Graph:
 
 
 def _turned_only(dtype: DType) -> Graph:
-    """i, go, v → go, vᵀ"""
+    """i, go, v → go, vᵀ."""
     body = _Body(dtype)
     body.input(0, DType.INT64)
     go, value = body.input(0, DType.BOOL), body.input()
@@ -118,7 +118,7 @@ def _turned_only(dtype: DType) -> Graph:
 
 
 def _growing(dtype: DType) -> Graph:
-    """i, go, v → i < 2, v beside the captured, i"""
+    """i, go, v → i < 2, v beside the captured, i."""
     body = _Body(dtype)
     outer = body.capture()
     step, _, value = body.input(0, DType.INT64), body.input(0, DType.BOOL), body.input()
@@ -127,7 +127,7 @@ def _growing(dtype: DType) -> Graph:
 
 
 def _collecting(dtype: DType) -> Graph:
-    """i, go → go, row i of the captured"""
+    """i, go → go, row i of the captured."""
     body = _Body(dtype)
     outer = body.capture()
     step, go = body.input(0, DType.INT64), body.input(0, DType.BOOL)
@@ -135,21 +135,21 @@ def _collecting(dtype: DType) -> Graph:
 
 
 def _delay(dtype: DType) -> Graph:
-    """state, x → x, state"""
+    """state, x → x, state."""
     body = _Body(dtype)
     state, element = body.input(), body.input()
     return body.done(element, state)
 
 
 def _pair(dtype: DType) -> Graph:
-    """a, b → a beside b, b"""
+    """a, b → a beside b, b."""
     body = _Body(dtype)
     a, b = body.input(), body.input()
     return body.done(body.op("Concat", a, b, axis=0), b)
 
 
 def _mix(dtype: DType) -> Graph:
-    """state, x → state, x with the captured in front"""
+    """state, x → state, x with the captured in front."""
     body = _Body(dtype)
     outer = body.capture()
     state, element = body.input(), body.input()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from isomorph.ir.dims import Constraint
+    from isomorph.ir.expressions import Atom
     from isomorph.ir.types import Shape
 
 Interval = tuple[int | None, int | None]
@@ -56,14 +57,14 @@ class Bounds:
             high = None if high is None or product[1] is None else high + product[1]
         return low, high
 
-    def _atom(self, atom: tuple) -> Interval:
+    def _atom(self, atom: Atom) -> Interval:
         if atom[0] == "sym":
             return self._symbols.get(atom[1], (0, None))
         first, second = self.interval(atom[1]), self.interval(atom[2])
         if atom[0] == "max":
             lows = [v for v in (first[0], second[0]) if v is not None]
-            top = None if None in (first[1], second[1]) else max(first[1], second[1])  # type: ignore[type-var]
-            return (max(lows) if lows else None), top
+            highs = [v for v in (first[1], second[1]) if v is not None]
+            return (max(lows) if lows else None), (max(highs) if len(highs) == 2 else None)
         low, high = first
         below = second[0]
         if below is None or below < 1:
@@ -144,9 +145,9 @@ def _symbol_name(dim: int | Expr) -> str | None:
 
 
 def _times(a: Interval, b: Interval) -> Interval:
-    if None not in (*a, *b):
-        ends = [x * y for x in a for y in b]  # type: ignore[operator]
-        return min(ends), max(ends)
+    known = [x * y for x in a for y in b if x is not None and y is not None]
+    if len(known) == 4:
+        return min(known), max(known)
     if b[0] is None or b[0] < 0:
         return None, None
     low, high = a

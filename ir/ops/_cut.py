@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.ir.dims import Dim, Expr
 from isomorph.ir.ops._bounds import Bounds, ceil_div, unify_dims
 from isomorph.ir.ops._reshape import Types, tensor, unknown, vector_length
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from isomorph.ir.context import Context
+    from isomorph.ir.dims import Dim, Expr
 
 FAR = 10**9
 """Bounds from here on mean the end of a dim: exporters write this or more, no dim is as large."""
@@ -69,9 +69,9 @@ def split(ctx: Context) -> Types:
         if len(sizes) != count:
             raise ctx.error(f"{len(sizes)} sizes were given for {count} outputs")
         whole = shape[axis]
-        if isinstance(whole, int) and all(isinstance(s, int) for s in sizes):
-            if sum(s for s in sizes if isinstance(s, int)) != whole:
-                raise ctx.error(f"sizes {sizes} do not add up to {whole}")
+        numbers = [s for s in sizes if isinstance(s, int)]
+        if isinstance(whole, int) and len(numbers) == count and sum(numbers) != whole:
+            raise ctx.error(f"sizes {sizes} do not add up to {whole}")
     elif shape[axis] is not None:
         sizes = equal_parts(shape[axis], ctx.attr("num_outputs", count))  # type: ignore[arg-type]
     elements = ctx.dims(0)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.ir.constants import constant_of
-from isomorph.ir.dims import Dim, Expr, floor_div
 from isomorph.ir.context import CONTENT_LIMIT
+from isomorph.ir.dims import Dim, Expr, floor_div
 from isomorph.ir.ops._bounds import Bounds, ceil_div, product
 from isomorph.ir.ops._reshape import Types, tensor, unknown, vector_length
 from isomorph.ir.types import DType, TensorType
@@ -55,7 +55,7 @@ def constant_of_shape(ctx: Context) -> Types:
         length = vector_length(ctx, 0)
         return (TensorType(dtype, None if length is None else unknown(length)),)
     if dtype.is_integer and len(dims) <= 1:
-        element = int(value.numpy().reshape(-1)[0])
+        element = 0 if value is None else int(value.numpy().reshape(-1)[0])
         if not dims:
             ctx.know((element,), scalar=True)
         elif isinstance(dims[0], int) and dims[0] <= CONTENT_LIMIT:

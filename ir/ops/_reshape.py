@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.ir.dims import Dim, Expr, floor_div
 from isomorph.ir.context import broadcast
+from isomorph.ir.dims import Dim, Expr, floor_div
 from isomorph.ir.ops._bounds import product
 from isomorph.ir.types import TensorType
 
@@ -85,9 +85,9 @@ def _fill_blank(
         unknowns = [i for i, d in enumerate(result) if d is None]
         others = product(d for d in below if d is not None)
         # Without -1 the quotient is certain only where the divisor cannot be zero.
-        if len(unknowns) == 1 and len(below) and isinstance(others, int) and others > 0:
-            if target[unknowns[0]] is None and total is not None:
-                result[unknowns[0]] = floor_div(total, others)
+        certain = isinstance(others, int) and others > 0 and total is not None
+        if certain and len(unknowns) == 1 and target[unknowns[0]] is None:
+            result[unknowns[0]] = floor_div(total, others)  # type: ignore[arg-type]
         return
     if total is None or known is None or known == 0:
         return

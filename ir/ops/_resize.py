@@ -47,11 +47,10 @@ def resize(ctx: Context) -> Types:
         sizes = ctx.dims(3) or unknown(len(axes))
         policy = ctx.attr("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
-            numbers = [(s, shape[a]) for s, a in zip(sizes, axes, strict=True)]
-            if all(isinstance(v, int) for pair in numbers for v in pair):
-                sizes = tuple(kept_aspect(*zip(*numbers, strict=True), policy))  # type: ignore[arg-type]
-            else:
-                sizes = unknown(len(axes))
+            wanted = [s for s in sizes if isinstance(s, int)]
+            known = [d for d in (shape[a] for a in axes) if isinstance(d, int)]
+            fixed = len(wanted) == len(known) == len(axes)
+            sizes = tuple(kept_aspect(wanted, known, policy)) if fixed else unknown(len(axes))
         for axis, size in zip(axes, sizes, strict=True):
             result[axis] = size
         return tensor(ctx, tuple(result))

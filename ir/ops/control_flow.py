@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.constants import numbers
-from isomorph.ir.dims import Dim
 from isomorph.ir.graph import Graph, Value, copy_graph
 from isomorph.ir.merge import merge
 from isomorph.ir.opdef import Key, OpDef, Tolerance
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.context import Context
+    from isomorph.ir.dims import Dim
     from isomorph.ir.types import Type
 
     Types = tuple[Type | None, ...]
@@ -41,6 +41,11 @@ def either(a: Type | None, b: Type | None) -> Type | None:
         case OptionalType(x), OptionalType(y):
             element = either(x, y)
             return None if element is None else OptionalType(element)
+        case OptionalType(x), SequenceType() | TensorType():
+            element = either(x, b)
+            return None if element is None else OptionalType(element)
+        case SequenceType() | TensorType(), OptionalType():
+            return either(b, a)
         case _ if a == b:
             return a
         case _:
@@ -119,9 +124,14 @@ def _loop(ctx: Context) -> Types:
         for formal, dtype in zip(body.inputs, kinds, strict=False)
     ]
     carried = _carried(ctx, body, fixed, count)
+    # A value that may be absent before a loop and never is after a step: the model says which.
+    settled = [
+        None if isinstance(t, OptionalType) and not isinstance(v.type, OptionalType) else t
+        for t, v in zip(carried, body.outputs[1:], strict=False)
+    ]
     trips = _trips(ctx, body)
     scans = [_stacked(v.type, trips, 0) for v in body.outputs[1 + count :]]
-    return (*carried, *scans)
+    return (*settled, *scans)
 
 
 def _stacked(element: Type | None, length: Dim, axis: int) -> Type | None:

@@ -127,7 +127,8 @@ OPS: dict[Key, OpDef] = {
     ("", "Cos"): _unary(),
     ("", "Cosh"): _unary(),
     ("", "Div"): OpDef(s.arithmetic(s.truncating_div), ROUNDED),
-    ("", "Dropout"): OpDef(_dropout, EXACT),  # as evaluation; training is random and refused
+    # exact as evaluation; training draws its mask, and its semantics refuse
+    ("", "Dropout"): OpDef(_dropout, EXACT, deterministic=False),
     ("", "Elu"): _unary(3),  # Exp, Sub, Mul
     ("", "Equal"): OpDef(_equal, JUMP, commutative=True),
     ("", "Erf"): _unary(),

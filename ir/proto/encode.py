@@ -52,7 +52,8 @@ def encode_model(
         ir_version: of the file.
         place: makes the message of a weight; a writer puts large ones elsewhere. Asked for every
             weight of the main graph first.
-        value_infos: state the types of intermediate values too.
+        value_infos: state the types of intermediate values too, of graphs that were captured or
+            whose file stated some.
     """
     model = onnx.ModelProto(ir_version=ir_version)
     model.producer_name = "isomorph"
@@ -101,11 +102,12 @@ class _Encoder:
                 proto.initializer.append(tensor)
                 visible.add(names[value])
         outputs = set(graph.outputs)
+        stated = self.value_infos and graph.extra.get("value_infos", True)
         for op in graph.sorted_ops():
             self._node(op, proto.node.add(), names, (*around, visible))
             for value in op.results:
                 visible.add(names[value])
-                if self.value_infos and value.type is not None and value not in outputs:
+                if stated and value.type is not None and value not in outputs:
                     self._info(proto.value_info.add(), value, names[value])
         for value in graph.outputs:
             self._info(proto.output.add(), value, names[value])

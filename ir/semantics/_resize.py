@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from isomorph.ir.semantics import Call
 
 
+Ratio = tuple[float, float]
+"""Old length over new, as two numbers: dividing by their rounded quotient would move a pixel."""
+
+
 def resize(
     call: Call, x: np.ndarray, roi: Any = None, scales: Any = None, sizes: Any = None
 ) -> np.ndarray:
@@ -31,22 +35,22 @@ def resize(
         policy = call.attr("keep_aspect_ratio_policy", "stretch")
         wanted = [int(s) for s in sizes]
         lengths = kept_aspect(wanted, dims, policy)
-        factors = [s / d if d else 1.0 for s, d in zip(wanted, dims, strict=True)]
+        ratios: list[Ratio] = list(zip(dims, wanted, strict=True))
         if policy != "stretch":
-            chosen = min(factors) if policy == "not_larger" else max(factors)
-            factors = [chosen] * len(axes)
+            choose = max if policy == "not_larger" else min
+            ratios = [choose(ratios, key=lambda r: r[0] / r[1])] * len(axes)
     else:
-        factors = [float(s) for s in scales]
+        ratios = [(1.0, float(s)) for s in scales]
         lengths = [
             scaled(d, f, end - start)
-            for d, f, (start, end) in zip(dims, factors, parts, strict=True)
+            for d, (_, f), (start, end) in zip(dims, ratios, parts, strict=True)
         ]
     result = x
-    for axis, factor, length, part in zip(axes, factors, lengths, parts, strict=True):
-        if factor == 1.0 and length == x.shape[axis] and part == (0.0, 1.0):
-            if mode != "tf_half_pixel_for_nn":
-                continue
-        result = _axis(call, result, axis, factor, length, part)
+    for axis, ratio, length, part in zip(axes, ratios, lengths, parts, strict=True):
+        same = ratio[0] == ratio[1] and length == x.shape[axis] and part == (0.0, 1.0)
+        if same and mode != "tf_half_pixel_for_nn":
+            continue
+        result = _axis(call, result, axis, ratio, length, part)
     return _rounded(result, x.dtype)
 
 
@@ -79,17 +83,17 @@ def _axis(
     call: Call,
     x: np.ndarray,
     axis: int,
-    factor: float,
+    ratio: Ratio,
     length: int,
     part: tuple[float, float],
 ) -> np.ndarray:
     dim = x.shape[axis]
     mode = call.attr("coordinate_transformation_mode")
-    places = coordinates(mode, np.arange(length, dtype=np.float64), dim, length, factor, part)
+    places = coordinates(mode, np.arange(length, dtype=np.float64), dim, length, ratio, part)
     if call.attr("mode") == "nearest":
         result = _take(x, nearest(places, call.attr("nearest_mode")), axis)
     else:
-        stretch = min(factor, 1.0) if call.attr("antialias", 0) else 1.0
+        stretch = min(ratio[1] / ratio[0], 1.0) if call.attr("antialias", 0) else 1.0
         kernel = _kernel(call.attr("mode"), stretch, call.attr("cubic_coeff_a"))
         outside = bool(call.attr("exclude_outside", 0))
         result = _weighted(x, places, axis, *kernel, exclude_outside=outside)
@@ -107,25 +111,28 @@ def coordinates(
     places: np.ndarray,
     dim: int,
     length: int,
-    factor: float,
+    ratio: Ratio,
     part: tuple[float, float],
 ) -> np.ndarray:
     """Where each element of the result lies in the operand, along one axis."""
     start, end = part
+    old, new = ratio
     match mode:
         case "half_pixel":
-            return (places + 0.5) / factor - 0.5
+            return (places + 0.5) * old / new - 0.5
         case "half_pixel_symmetric":
-            offset = dim / 2 * (1 - length / (factor * dim))
-            return offset + (places + 0.5) / factor - 0.5
+            offset = (dim - length * old / new) / 2
+            return offset + (places + 0.5) * old / new - 0.5
         case "pytorch_half_pixel":
-            return (places + 0.5) / factor - 0.5 if length > 1 else np.zeros(length)
+            return (places + 0.5) * old / new - 0.5 if length > 1 else np.zeros(length)
         case "align_corners":
+            # `length_resized` is a whole number, as onnxruntime takes it too; the reference
+            # interpreter takes the fraction that a scale yields.
             return places * (dim - 1) / (length - 1) if length > 1 else np.zeros(length)
         case "asymmetric":
-            return places / factor
+            return places * old / new
         case "tf_half_pixel_for_nn":
-            return (places + 0.5) / factor
+            return (places + 0.5) * old / new
         case "tf_crop_and_resize":
             if length > 1:
                 return start * (dim - 1) + places * (end - start) * (dim - 1) / (length - 1)
@@ -205,8 +212,11 @@ def _keys(distance: np.ndarray, a: float) -> np.ndarray:
 
 
 def _rounded(result: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The result in the operand's dtype; integers round half to even and saturate, which the
-    definition leaves open and the reference interpreter does."""
+    """The result in the operand's dtype.
+
+    Integers round half to even and saturate: the definition leaves it open, and the reference
+    interpreter does so.
+    """
     if result.dtype == dtype:
         return result
     kind = DType.of(dtype)

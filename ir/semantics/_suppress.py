@@ -18,7 +18,7 @@ def non_max_suppression(
     iou_threshold: Any = None,
     score_threshold: Any = None,
 ) -> np.ndarray:
-    """Rows [batch, class, box], by batch, class, and falling score; the lower box of two equals first."""
+    """Rows [batch, class, box] in that order, boxes by falling score, the lower of equals first."""
     most = int(_number(max_output_boxes_per_class, 0))
     overlap = _number(iou_threshold, 0.0)
     least = None if score_threshold is None else _number(score_threshold, 0.0)

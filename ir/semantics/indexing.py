@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.semantics import Call, Impl
+from isomorph.ir.semantics._plain import counted
 from isomorph.ir.semantics._suppress import non_max_suppression
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def _gather_elements(call: Call, x: np.ndarray, indices: np.ndarray) -> np.ndarr
 
 def _along(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
     """Index arrays that replace one axis; the others count through the shape of `indices`."""
-    grid = list(np.indices(indices.shape, sparse=True))
+    grid: list[np.ndarray] = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
     grid[axis] = indices
     return tuple(grid)
 
@@ -43,7 +44,7 @@ _REDUCTIONS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.m
 
 
 def _put(call: Call, x: np.ndarray, where: tuple[np.ndarray, ...], updates: np.ndarray) -> Any:
-    result = x.copy()
+    result: Any = x.copy()
     reduction = call.attr("reduction", "none")
     if reduction == "none":
         result[where] = updates
@@ -67,8 +68,10 @@ def _tensor_scatter(
     call: Call, past: np.ndarray, update: np.ndarray, write_indices: Any = None
 ) -> np.ndarray:
     axis = call.attr("axis") % past.ndim
-    first = np.zeros(past.shape[0], np.int64) if write_indices is None else write_indices
-    places = first[:, None] + np.arange(update.shape[axis])
+    first: np.ndarray = np.zeros(past.shape[:1], np.int64)
+    if write_indices is not None:
+        first = write_indices
+    places = first[:, None] + counted(update.shape[axis])
     if call.attr("mode") == "circular":
         places = places % past.shape[axis]
     shape = [1] * past.ndim
@@ -83,9 +86,7 @@ def _one_hot(call: Call, indices: np.ndarray, depth: np.ndarray, values: np.ndar
     places = np.asarray(indices).astype(np.int64)
     wrapped = np.where(places < 0, places + size, places)
     hot = np.expand_dims(wrapped, -1) == np.arange(size)
-    return np.moveaxis(np.where(hot, values[1], values[0]), -1, call.attr("axis")).astype(
-        values.dtype
-    )
+    return np.moveaxis(values[hot.astype(np.intp)], -1, call.attr("axis"))
 
 
 def _sortable(x: np.ndarray) -> np.ndarray:
@@ -98,7 +99,7 @@ def _top_k(call: Call, x: np.ndarray, k: Any = None) -> tuple[np.ndarray, np.nda
     count = int(np.asarray(call.attr("k") if k is None else k).reshape(-1)[0])
     keys = _sortable(x)
     if call.attr("largest", 1):
-        # A stable sort of the reversed elements, read backwards, keeps the lower of two equals first.
+        # A stable sort of the reversed elements, read backwards: the lower of two equals first.
         order = np.argsort(np.flip(keys, axis), axis=axis, kind="stable")
         order = x.shape[axis] - 1 - np.flip(order, axis)
     else:

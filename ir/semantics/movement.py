@@ -8,22 +8,17 @@ import numpy as np
 
 from isomorph.ir.constants import constant_of
 from isomorph.ir.errors import UnsupportedError
-from isomorph.ir.opdef import Key
 from isomorph.ir.ops._cut import clamp, equal_parts
 from isomorph.ir.ops._produce import range_length
 from isomorph.ir.semantics import Call, Impl
+from isomorph.ir.semantics._plain import counted, ints, zero
 from isomorph.ir.semantics._resize import resize, resize_10, upsample
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Ints = "Sequence[int]"
-
-
-def ints(array: Any) -> tuple[int, ...]:
-    """An axes-like operand or attribute as plain integers."""
-    return tuple(int(v) for v in np.asarray(array).reshape(-1))
+    from isomorph.ir.opdef import Key
 
 
 def _reshape(call: Call, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -103,22 +98,24 @@ def _tile(call: Call, x: np.ndarray, repeats: np.ndarray) -> np.ndarray:
 def _pad(
     call: Call, x: np.ndarray, pads: Any, constant_value: Any = None, axes: Any = None
 ) -> np.ndarray:
-    places = range(x.ndim) if axes is None else [a % x.ndim for a in ints(axes)]
+    places = list(range(x.ndim)) if axes is None else [a % x.ndim for a in ints(axes)]
     widths = ints(pads)
-    fill = zero(x.dtype) if constant_value is None else np.asarray(constant_value).reshape(-1)[0]
+    fill: Any = (
+        zero(x.dtype) if constant_value is None else np.asarray(constant_value).reshape(-1)[0]
+    )
     mode = call.attr("mode")
     half = len(widths) // 2
     for axis, before, after in zip(places, widths[:half], widths[half:], strict=True):
         # Negative widths crop first; what is left is padded.
-        x = np.take(x, np.arange(max(-before, 0), x.shape[axis] - max(-after, 0)), axis)
+        x = np.take(x, counted(x.shape[axis] - max(-after, 0), max(-before, 0)), axis)
         before, after = max(before, 0), max(after, 0)  # noqa: PLW2901
         if not before and not after:
             continue
         if mode == "constant":
             x = _filled(x, axis, before, after, fill)
         else:
-            places_in = np.pad(np.arange(x.shape[axis]), (before, after), mode=mode)
-            x = np.take(x, places_in, axis)
+            sources: np.ndarray = np.pad(counted(x.shape[axis]), (before, after), mode=mode)
+            x = np.take(x, sources, axis)
     return x
 
 
@@ -131,11 +128,6 @@ def _filled(x: np.ndarray, axis: int, before: int, after: int, fill: Any) -> np.
 
 def _pad_2(call: Call, x: np.ndarray) -> np.ndarray:
     return _pad(call, x, call.attr("pads"), np.asarray(call.attr("value")).astype(x.dtype))
-
-
-def zero(dtype: np.dtype) -> Any:
-    """The value that pads by default: 0, false, or the empty string."""
-    return "" if dtype == object else np.zeros((), dtype)[()]
 
 
 def _depth_to_space(call: Call, x: np.ndarray) -> np.ndarray:
@@ -197,31 +189,30 @@ def _eye_like(call: Call, x: np.ndarray) -> np.ndarray:
 
 
 def _trilu(call: Call, x: np.ndarray, k: Any = None) -> np.ndarray:
-    rows, columns = np.indices(x.shape[-2:], sparse=True)
+    distance = counted(x.shape[-1]) - counted(x.shape[-2])[:, None]
     offset = 0 if k is None else int(np.asarray(k).reshape(-1)[0])
-    kept = columns - rows >= offset if call.attr("upper") else columns - rows <= offset
+    kept = distance >= offset if call.attr("upper") else distance <= offset
     return np.where(kept, x, np.full((), zero(x.dtype), x.dtype))
 
 
 def _reverse_sequence(call: Call, x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     time, batch = call.attr("time_axis"), call.attr("batch_axis")
-    at = np.arange(x.shape[time])[:, None]
-    flipped = np.where(at < lengths, lengths - 1 - at, at)  # [time, batch]
-    index = flipped if time == 0 else flipped.T
+    at = counted(x.shape[time])[:, None]
+    places: np.ndarray = np.where(at < lengths, lengths - 1 - at, at)  # [time, batch]
     if (time, batch) not in ((0, 1), (1, 0)):
         raise UnsupportedError(f"{call.op}: time and batch must be axes 0 and 1")
-    rows, columns = np.indices(index.shape, sparse=True)
-    return x[index, columns] if time == 0 else x[rows, index]
+    samples = counted(x.shape[batch])
+    return x[places, samples] if time == 0 else x[samples[:, None], places.T]
 
 
 def _center_crop_pad(call: Call, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
     places = call.attr("axes")
-    axes = range(x.ndim) if places is None else places
+    axes: Sequence[int] = range(x.ndim) if places is None else places
     for axis, wanted in zip(axes, ints(shape), strict=True):
         dim = x.shape[axis]
         if wanted <= dim:
             first = (dim - wanted) // 2
-            x = np.take(x, np.arange(first, first + wanted), axis)
+            x = np.take(x, counted(first + wanted, first), axis)
         else:
             first = (wanted - dim) // 2
             x = _filled(x, axis % x.ndim, first, wanted - dim - first, zero(x.dtype))

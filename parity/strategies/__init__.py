@@ -95,7 +95,11 @@ def batches(
     chosen = st.sampled_from(list(sizes)) if sizes else bindings(known, graph.constraints)
     ordinary = st.tuples(*(st.sampled_from(s.kinds(ORDINARY)) for s in known))
     hostile = st.tuples(*(st.sampled_from(s.kinds(ORDINARY + HOSTILE)) for s in known))
-    kinds = {"ordinary": ordinary, "hostile": hostile, "all": st.one_of(ordinary, ordinary, hostile)}
+    kinds = {
+        "ordinary": ordinary,
+        "hostile": hostile,
+        "all": st.one_of(ordinary, ordinary, hostile),
+    }
     return st.builds(
         lambda dims, kinds, seed: Batch(tuple(sorted(dims.items())), kinds, seed, count),
         chosen,
@@ -129,4 +133,14 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
     ]
 
 
-__all__ = ["HOSTILE", "ORDINARY", "PROFILES", "Batch", "Spec", "batches", "draw", "inputs", "specs_of"]
+__all__ = [
+    "HOSTILE",
+    "ORDINARY",
+    "PROFILES",
+    "Batch",
+    "Spec",
+    "batches",
+    "draw",
+    "inputs",
+    "specs_of",
+]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.ir.graph import Graph
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isomorph.ir.dims import Dim
-    from isomorph.ir.graph import Op, Value
+    from isomorph.ir.graph import Graph, Op, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,7 @@ INDEXED = {
     ("ScatterElements", 1): True,
     ("OneHot", 0): True,
 }
+RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 AXES = {
     ("Unsqueeze", 1),
     ("Squeeze", 1),
@@ -74,7 +74,14 @@ AXES = {
     ("ReduceLogSumExp", 1),
     ("ReduceSumSquare", 1),
 }
-COUNTS = {("Tile", 1), ("Pad", 1), ("ConstantOfShape", 0), ("TopK", 1), ("Range", 1)}
+COUNTS = {
+    ("CenterCropPad", 1),
+    ("Tile", 1),
+    ("Pad", 1),
+    ("ConstantOfShape", 0),
+    ("TopK", 1),
+    ("Range", 1),
+}
 
 
 def roles_of(graph: Graph) -> dict[str, Role]:
@@ -96,8 +103,12 @@ def _strictest(roles: list[Role]) -> Role:
         return replace(best, choices=tuple(every)[:MOST_CHOICES])
     if best.kind == "index":
         numbers = [r for r in roles if r.kind == "index" and isinstance(r.bound, int)]
-        return min(numbers, key=lambda r: int(r.bound) - r.offset) if numbers else best  # type: ignore[arg-type]
+        return min(numbers, key=_room) if numbers else best
     return best
+
+
+def _room(role: Role) -> int:
+    return (role.bound if isinstance(role.bound, int) else 0) - role.offset
 
 
 def _uses(graph: Graph, start: Value) -> Iterator[Role]:
@@ -113,7 +124,7 @@ def _uses(graph: Graph, start: Value) -> Iterator[Role]:
                 if operand is value:
                     role = _role(op, position)
                     if role is not None:
-                        yield replace(role, offset=offset)
+                        yield replace(role, offset=role.offset + offset)
                     through = THROUGH.get(op.type, -1)
                     if not op.domain and (through is None or through == position):
                         stack += [(current, r, offset) for r in op.results]
@@ -132,8 +143,15 @@ def _role(op: Op, position: int) -> Role | None:
     if op.domain:
         return None
     key = (op.type, position)
+    if op.type in RECURRENT and position == 4:
+        steps = _shape(op.input(0))
+        axis = 1 if op.attr("layout", 0) else 0
+        return None if steps is None else Role("index", bound=steps[axis], offset=-1)
     if key in INDEXED:
         return _index(op)
+    if key in {("GatherND", 1), ("ScatterND", 1)}:
+        sizes = [d for d in _shape(op.input(0)) or () if isinstance(d, int)]
+        return Role("index", bound=min(sizes), negative=True) if sizes else None
     if op.type in COMPARISONS:
         constant = _constant(op.input(1 - position))
         if constant is not None and constant.size and constant.dtype.kind in "iuf":
@@ -158,7 +176,9 @@ def _role(op: Op, position: int) -> Role | None:
 def _index(op: Op) -> Role | None:
     if op.type == "OneHot":
         depth = _constant(op.input(1))
-        return None if depth is None else Role("index", bound=int(depth.reshape(-1)[0]), negative=True)
+        return (
+            None if depth is None else Role("index", bound=int(depth.reshape(-1)[0]), negative=True)
+        )
     shape = _shape(op.input(0))
     if not shape:
         return None

@@ -93,14 +93,19 @@ def starting_points(
         seen.add(key)
         return True
 
-    floors = {
-        n: max([2, *(b for b in bounds_of(n, constraints) if b < 1 << 16)]) for n in names
-    }
-    for start in ({n: 2 for n in names}, floors, {n: 1 for n in names}, {n: 3 for n in names}):
+    floors = {n: max([2, *(b for b in bounds_of(n, constraints) if b < 1 << 16)]) for n in names}
+    for start in (
+        dict.fromkeys(names, 2),
+        floors,
+        dict.fromkeys(names, 1),
+        dict.fromkeys(names, 3),
+    ):
         if fresh(start):
             yield start
     groups = [
-        set(group) for count in range(1, min(len(names), 3) + 1) for group in combinations(names, count)
+        set(group)
+        for count in range(1, min(len(names), 3) + 1)
+        for group in combinations(names, count)
     ]
     groups = [*groups[:24], set(names)]
     for size in LADDER:

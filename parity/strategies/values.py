@@ -171,9 +171,9 @@ def _integers(
     if kind in {"huge", "extreme", "mixed"}:
         special = np.array([bottom, bottom + 1, 0, 1, top - 1, top], object)
         drawn = rng.choice(special, shape)
-        return np.asarray(drawn.astype(spec.dtype.numpy) if drawn.size else drawn.astype(int)).astype(
-            spec.dtype.numpy
-        )
+        return np.asarray(
+            drawn.astype(spec.dtype.numpy) if drawn.size else drawn.astype(int)
+        ).astype(spec.dtype.numpy)
     reach = {"large": 100, "integers": 10, "zeros": 0}.get(kind, 8)
     given = spec.low is not None or spec.high is not None
     start = int(max(bottom, low if np.isfinite(low) else (-reach if not given else high - reach)))
@@ -212,9 +212,12 @@ def _in_role(
             whole = np.array(role.choices)
             if count == 1 or len(role.choices) < 16:
                 other = np.array(near)
-                return np.where(
-                    rng.random(shape) < 0.7, rng.choice(whole, shape), rng.choice(other, shape)
-                ) - role.offset
+                return (
+                    np.where(
+                        rng.random(shape) < 0.7, rng.choice(whole, shape), rng.choice(other, shape)
+                    )
+                    - role.offset
+                )
             return rng.choice(whole, shape) - role.offset
         case "axes":
             rank = _size(role.bound, dims) or 1
@@ -225,7 +228,9 @@ def _in_role(
         case "expand":
             own = [_size(d, dims) or 1 for d in role.shape]
             wanted = [1] * max(count - len(own), 0) + own[max(len(own) - count, 0) :]
-            return np.array([int(rng.integers(1, 4)) if w == 1 else w for w in wanted]).reshape(shape)
+            return np.array([int(rng.integers(1, 4)) if w == 1 else w for w in wanted]).reshape(
+                shape
+            )
         case _:
             return rng.integers(1, 4, shape)
 

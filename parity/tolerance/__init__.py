@@ -1,4 +1,4 @@
-"""How far a run time's result may be from the truth: derived from op, dtype and operands, never tuned.
+"""How far a run time's result may be from the truth: derived from op, dtype, operands; not tuned.
 
 `bound` gives, per element, a hard limit (beyond it the node is wrong) and a soft one (beyond it,
 and further off than the source is, it is suspect). One file per way of reasoning.

@@ -28,7 +28,7 @@ STEP = 2.0**-26
 def reaction(
     op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, probes: int = PROBES
 ) -> np.ndarray:
-    """Root mean square of the result's change per unit of relative operand change, per element."""
+    """Root mean square change of the result per unit of relative operand change, per element."""
     rng = np.random.default_rng(probes)
     total = np.zeros(truth.shape)
     for _ in range(probes):
@@ -41,15 +41,17 @@ def reaction(
     return np.sqrt(total / probes)
 
 
-def bound(
-    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
-) -> Bound:
-    """8√K reactions and 4 ulp; the hard limit is K reactions instead of √K, and four times the rest."""
+def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound:
+    """8√K reactions and 4 ulp; the hard limit has K instead of √K, and four times the rest."""
     floats = [np.asarray(v) for v in operands if is_float(v)]
     terms = max([1, *(max(v.shape, default=1) for v in floats)])
     moved = reaction(op, operands, truth, index)
     soft = 8 * unit.u * np.sqrt(terms) * moved + 4 * unit.ulp(truth) + unit.tiny
     hard = 32 * unit.u * terms * moved + 16 * unit.ulp(truth) + terms * unit.tiny
-    largest = max((float(np.fmax.reduce(np.abs(v), axis=None, initial=0.0)) for v in floats), default=0.0)
+    largest = max(
+        (float(np.fmax.reduce(np.abs(v), axis=None, initial=0.0)) for v in floats), default=0.0
+    )
     peak = np.full(truth.shape, largest * largest * terms)
-    return Bound(soft, lambda: hard, peak, f"conditioning, sums of up to {terms} terms")
+    return Bound(
+        soft, lambda: hard, peak, f"conditioning, sums of up to {terms} terms", spreads=True
+    )

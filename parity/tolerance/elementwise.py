@@ -3,7 +3,7 @@
 `OpDef.ulps` counts rounded operations. A library function inside counts as much as OpenCL 3.0 (C
 specification, §7.4, full profile) grants it, the only published contract for such functions. An
 operator composed of several steps is also granted k roundings of its operands, carried through its
-derivative: that is what HardSigmoid loses where αx + β cancels, however well it is made.
+derivative: what HardSigmoid loses where alpha·x + beta cancels, however well it is made.
 
 The hard limit is four times that, and the rounding of the largest intermediate of the formula as
 the standard writes it: exp(x) − 1 in Elu, 1 + erf(x/√2) in Gelu.
@@ -54,25 +54,23 @@ CALLS: dict[str, tuple[str, ...]] = {
 }
 """Library functions inside the formulas of operators."""
 
-Scale = "Callable[[Op, np.ndarray], np.ndarray | float]"
-
 SCALES: dict[str, Callable[[Op, np.ndarray], Any]] = {
-    "Celu": lambda op, x: abs(op.attr("alpha", 1.0)),
-    "Elu": lambda op, x: abs(op.attr("alpha", 1.0)),
-    "Erf": lambda op, x: 1.0,
-    "Gelu": lambda op, x: np.abs(x),
-    "Mish": lambda op, x: np.abs(x),
-    "Selu": lambda op, x: abs(op.attr("alpha", 1.6733) * op.attr("gamma", 1.0507)),
-    "Sigmoid": lambda op, x: 1.0,
-    "Softplus": lambda op, x: 1.0,
-    "Swish": lambda op, x: np.abs(x),
-    "Tanh": lambda op, x: 1.0,
+    "Celu": lambda op, _: abs(op.attr("alpha", 1.0)),
+    "Elu": lambda op, _: abs(op.attr("alpha", 1.0)),
+    "Erf": lambda _op, _x: 1.0,
+    "Gelu": lambda _, x: np.abs(x),
+    "Mish": lambda _, x: np.abs(x),
+    "Selu": lambda op, _: abs(op.attr("alpha", 1.6733) * op.attr("gamma", 1.0507)),
+    "Sigmoid": lambda _op, _x: 1.0,
+    "Softplus": lambda _op, _x: 1.0,
+    "Swish": lambda _, x: np.abs(x),
+    "Tanh": lambda _op, _x: 1.0,
 }
 """The largest intermediate of the formula as written, where the result can be much smaller."""
 
 
 def count(op: Op) -> float:
-    """k: the units in the last place that one element is granted."""
+    """The units in the last place that one element is granted."""
     known = OPS.get(op.key)
     ulps = known.ulps if known is not None else 1.0
     return max(ulps, LIBRARY.get(op.type, 0)) + sum(
@@ -80,10 +78,8 @@ def count(op: Op) -> float:
     )
 
 
-def bound(
-    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
-) -> Bound:
-    """k ulp, one subnormal, and for composed operators k roundings of the operands."""
+def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound:
+    """K ulp, one subnormal, and for composed operators k roundings of the operands."""
     k = count(op)
     soft = k * unit.ulp(truth) + unit.tiny
     basis = f"{k:g} ulp"

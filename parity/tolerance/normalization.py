@@ -3,8 +3,8 @@
 The mean of K terms carries δm, the error of a sum (soft: 4u√K, hard: γ_K) and one rounding; each
 x − m then carries u|x − m| + δm. A variance from those differences carries the error of a sum of
 squares and 2δm·mean|x − m| + δm². The formula E[x²] − m² instead carries γ_K E[x²]: that is the
-hard limit, as the standard does not forbid it; the soft one wants the differences. Half the relative
-error of v + ε passes into the root, and all of it scales with |scale·(x − m)/√(v + ε)|.
+hard limit, as the standard does not forbid it; the soft one wants the differences. Half of the
+relative error of v + ε passes into the root, and all of it scales with |scale·(x − m)/√(v + ε)|.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.types import DType
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ def bound(
         case "GroupNormalization":
             groups = x.shape[0] * int(op.attr("num_groups"))
             shape = (groups, x.size // max(groups, 1))
+        case "MeanVarianceNormalization":
+            return _over_axes(x, truth, tuple(int(a) for a in op.attr("axes", (0, 2, 3))), unit)
         case _:
             return None
+    unit = _stashed(op, unit)
     if not x.size:
         nothing = np.zeros(x.shape)
         return Bound(nothing, lambda: nothing, nothing, "nothing")
@@ -54,13 +58,43 @@ def bound(
         for h in (False, True)
     )
     ends = 2 * unit.u * (np.abs(truth) + np.abs(shift)) + unit.ulp(truth) + unit.tiny
-    peak = np.broadcast_to((rows * rows).sum(-1, keepdims=True), rows.shape).reshape(x.shape)
+    peak = np.broadcast_to(np.nansum(rows * rows, -1, keepdims=True), rows.shape).reshape(x.shape)
+    peak = np.fmax(peak, np.fmax(np.abs(scale), np.abs(shift)))
     return Bound(
         np.abs(scale) * soft + ends,
         lambda: np.abs(scale) * hard + 2 * ends,
         peak,
         f"mean and variance of {shape[1]} elements",
+        spreads=True,
     )
+
+
+def _stashed(op: Op, unit: Unit) -> Unit:
+    """The format of the statistics, where `stash_type` names one that is coarser."""
+    found = op.attr("stash_type")
+    if found is None:
+        return unit
+    named = Unit.of(DType(found))
+    return named if named.u > unit.u else unit
+
+
+def _over_axes(x: np.ndarray, truth: np.ndarray, axes: tuple[int, ...], unit: Unit) -> Bound:
+    """MeanVarianceNormalization: (x − m)/(√v + 10⁻⁹), statistics over any axes."""
+    axes = tuple(a % x.ndim for a in axes)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    moved = x.transpose(*kept, *axes)
+    rows = moved.reshape(prod(moved.shape[: len(kept)]), -1)
+    back = np.argsort([*kept, *axes])
+
+    def restored(array: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(array, rows.shape).reshape(moved.shape).transpose(back)
+
+    ends = 2 * unit.u * np.abs(truth) + 2 * unit.ulp(truth) + unit.tiny
+    soft = restored(_standardized(rows, 1e-18, unit, centred=True, hard=False))
+    hard = restored(_standardized(rows, 1e-18, unit, centred=True, hard=True))
+    peak = restored(np.nansum(rows * rows, -1, keepdims=True))
+    basis = f"mean and variance of {rows.shape[1]} elements"
+    return Bound(soft + ends, lambda: hard + 2 * ends, peak, basis, spreads=True)
 
 
 def _standardized(
@@ -79,10 +113,10 @@ def _standardized(
             d_mean = growth * np.abs(rows).mean(-1, keepdims=True)
         else:
             d_mean = growth * (norm / terms + np.abs(mean))
-        d_mean = d_mean + u * np.abs(mean)
+        d_mean = d_mean + u * np.abs(mean) + unit.tiny
     size = np.abs(difference)
-    d_difference = u * size + d_mean
-    d_variance = (growth + 2 * u) * variance + d_mean**2
+    d_difference = u * size + d_mean + unit.tiny
+    d_variance = (growth + 2 * u) * variance + d_mean**2 + 2 * unit.tiny
     d_variance = d_variance + 2 * d_mean * size.mean(-1, keepdims=True)
     if hard and centred:
         square = (rows * rows).mean(-1, keepdims=True)
@@ -119,4 +153,6 @@ def _batch(op: Op, operands: Sequence[Any], truth: np.ndarray, unit: Unit) -> Bo
     factor = np.abs(scale) / np.sqrt(variance + float(op.attr("epsilon", 1e-5)))
     sizes = 4 * np.abs(x) * factor + 5 * np.abs(mean) * factor + 2 * np.abs(shift) + np.abs(truth)
     soft = unit.u * sizes + unit.ulp(truth) + unit.tiny
-    return Bound(soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)")
+    return Bound(
+        soft, lambda: 2 * soft, sizes, "x·a + (b − mean·a), a = scale/√(var + ε)", spreads=True
+    )

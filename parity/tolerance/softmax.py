@@ -45,7 +45,13 @@ def bound(
             soft = u * (mean + EXP + 4 * np.sqrt(terms) + size + 2) + 2 * unit.ulp(truth)
             hard = 4 * u * (mean + EXP + size + 2) + gamma(terms, u) + 4 * unit.ulp(truth)
         peak = np.broadcast_to(np.fmax.reduce(np.abs(x), axis=None, initial=0.0), truth.shape)
-        return Bound(soft + unit.tiny, lambda: hard + unit.tiny, peak, f"exponentials over {terms} terms")
+        return Bound(
+            soft + unit.tiny,
+            lambda: hard + unit.tiny,
+            peak,
+            f"exponentials over {terms} terms",
+            spreads=True,
+        )
     return None
 
 

@@ -25,16 +25,29 @@ if TYPE_CHECKING:
 
 _SCALES = ("alpha", "beta")
 LINEAR_SUMS = frozenset(
-    {"Sum", "Mean", "ReduceSum", "ReduceMean", "CumSum", "AveragePool", "GlobalAveragePool", "Col2Im"}
+    {
+        "Sum",
+        "Mean",
+        "ReduceSum",
+        "ReduceMean",
+        "CumSum",
+        "AveragePool",
+        "GlobalAveragePool",
+        "Col2Im",
+    }
 )
 AVERAGES = frozenset({"Mean", "ReduceMean", "AveragePool", "GlobalAveragePool"})
-POSITIVE = {"ReduceL1": 1.0, "ReduceSumSquare": 1.0, "ReduceL2": 0.5, "LpPool": 1.0, "GlobalLpPool": 1.0}
+POSITIVE = {
+    "ReduceL1": 1.0,
+    "ReduceSumSquare": 1.0,
+    "ReduceL2": 0.5,
+    "LpPool": 1.0,
+    "GlobalLpPool": 1.0,
+}
 """Sums of what cannot be negative: the relative error of the sum times this factor."""
 
 
-def dot(
-    op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
-) -> Bound | None:
+def dot(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound | None:
     """MatMul, Gemm, Conv, ConvTranspose, Einsum: linear in each operand."""
     terms = _products(op, operands, truth)
     return _linear(op, operands, truth, index, unit, terms + 2, 1.0)
@@ -53,7 +66,10 @@ def plain(
         share = POSITIVE[op.type]
         soft = share * 8 * unit.u * np.sqrt(terms) * size + 4 * unit.ulp(truth)
         hard = share * gamma(terms + 2, unit.u) * size + 8 * unit.ulp(truth)
-        hard = hard + terms * unit.tiny
+        underflow = terms * unit.tiny
+        if op.type != "ReduceL1":  # squares underflow long before their root would
+            underflow = np.sqrt(underflow)
+        soft, hard = soft + underflow, hard + underflow
         peak = size * size if op.type == "ReduceL2" else size
         return Bound(soft, lambda: hard, peak, f"a sum of {terms} terms ≥ 0")
     if op.type == "ReduceProd":

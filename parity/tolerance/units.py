@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import ml_dtypes
 import numpy as np
 
-from isomorph.ir.types import DType
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from isomorph.ir.types import DType
 
 
 _EXPONENT = 0x7FF0_0000_0000_0000
@@ -37,9 +37,7 @@ class Unit:
     def of(dtype: DType) -> Unit:
         """The format of a float element type."""
         info = ml_dtypes.finfo(dtype.numpy)
-        return Unit(
-            float(info.eps) / 2, float(info.smallest_subnormal), float(info.max)
-        )
+        return Unit(float(info.eps) / 2, float(info.smallest_subnormal), float(info.max))
 
     def ulp(self, truth: np.ndarray) -> np.ndarray:
         """The distance between neighbours of the format around each number."""
@@ -59,12 +57,14 @@ class Bound:
         peak: the largest magnitude that a partial result may have; beyond the format's range the
             run time may overflow where float64 does not.
         basis: the rule, for reports.
+        spreads: an overflow of a partial result may leave a finite result, and a wrong one.
     """
 
     soft: np.ndarray
     at_most: Callable[[], np.ndarray]
     peak: np.ndarray
     basis: str
+    spreads: bool = False
 
     @property
     def hard(self) -> np.ndarray:
@@ -75,7 +75,7 @@ class Bound:
     def scaled(self, factor: float) -> Bound:
         """Both limits times a factor: for float64, whose truth is itself rounded."""
         at_most = self.at_most
-        return Bound(self.soft * factor, lambda: at_most() * factor, self.peak, self.basis)
+        return replace(self, soft=self.soft * factor, at_most=lambda: at_most() * factor)
 
 
 def gamma(terms: float, u: float) -> float:

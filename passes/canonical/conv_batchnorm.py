@@ -27,7 +27,7 @@ def fold(graph: Graph, op: Op) -> Patch | None:
         return None
     if any(graph.is_used(v) for v in op.results[1:]) or graph.is_output(conv.output):
         return None
-    if len(graph.consumers(conv.output)) > 1:
+    if graph.is_shared(conv.output):
         return None
     weight_value, bias_value = conv.inputs[1], conv.input(2)
     arrays = [a for v in (weight_value, *op.inputs[1:5]) if (a := _constant(v)) is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from isomorph.ir.opdef import OPS
 from isomorph.ir.patch import Patch
@@ -24,7 +24,10 @@ class CommonSubexpressions:
 
     def apply(self, graph: Graph) -> bool:
         """Merge, in each graph by itself; whether anything was merged."""
-        return any(_merge_weights(g) | _merge_ops(g) for g in every_graph(graph))
+        changed = False
+        for current in every_graph(graph):
+            changed |= _merge_weights(current) | _merge_ops(current)
+        return changed
 
 
 def _merge_weights(graph: Graph) -> bool:
@@ -76,6 +79,6 @@ def _key(op: Op) -> Hashable:
 def _plain(value: Any) -> str:
     if isinstance(value, Weight):
         return value.digest().hex()
-    if isinstance(value, tuple) and value and isinstance(value[0], Weight):
-        return "".join(w.digest().hex() for w in value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_plain, cast('tuple[Any, ...]', value)))})"
     return repr(value)

@@ -20,4 +20,5 @@ class DeadCode:
 
     def apply(self, graph: Graph) -> bool:
         """Remove; whether anything went."""
-        return any(remove_unused(g) > 0 for g in every_graph(graph))
+        removed = sum(remove_unused(current) for current in every_graph(graph))
+        return removed > 0

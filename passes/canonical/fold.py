@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -35,7 +35,10 @@ class FoldConstants:
 
     def apply(self, graph: Graph) -> bool:
         """Fold, in each graph by itself; whether anything was folded."""
-        return any(self._fold(g) for g in every_graph(graph))
+        changed = False
+        for current in every_graph(graph):
+            changed |= self._fold(current)
+        return changed
 
     def _fold(self, graph: Graph) -> bool:
         exact: dict[Value, Any] = {}
@@ -82,8 +85,8 @@ class FoldConstants:
             if op.type == "Constant" and isinstance(op.attributes.get("value"), Weight):
                 weight: Weight = op.attributes["value"]
             else:
-                stored = result if dtype is None else np.asarray(result).astype(dtype.numpy)
-                weight = Weight.of(stored, dtype)
+                stored: np.ndarray = np.asarray(cast("Any", result))
+                weight = Weight.of(stored if dtype is None else stored.astype(dtype.numpy), dtype)
             constant = patch.weight(weight, value.name)
             exact[constant] = result
             patch.replace(value, constant)

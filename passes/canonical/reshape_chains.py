@@ -45,7 +45,7 @@ def as_reshape(graph: Graph, op: Op) -> Patch | None:
     """Squeeze, Unsqueeze or Flatten after another of them, to a known shape: one Reshape."""
     operand = op.inputs[0]
     before = operand.producer if operand is not None else None
-    if before is None or before.key not in _RESHAPES or len(graph.consumers(before.output)) > 1:
+    if before is None or before.key not in _RESHAPES or graph.is_shared(before.output):
         return None
     kind = op.output.type
     if not isinstance(kind, TensorType) or kind.shape is None:

@@ -1,4 +1,4 @@
-"""Cases in which another implementation is known to be wrong; a row that is no longer true fails."""
+"""Where another implementation is known to be wrong; a row that is no longer true fails."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from isomorph.ir.types import DType
 
     Row = tuple[str, Callable[[Instance, str], bool], str]
+
+
+def _blends(instance: Instance) -> bool:
+    """Whether a Resize interpolates to fewer elements."""
+    scales = instance.inputs[2]
+    return instance.attributes["mode"] != "nearest" and scales is not None and 0.6 in scales.values
+
 
 REFERENCE: tuple[Row, ...] = (
     (
@@ -33,7 +40,7 @@ REFERENCE: tuple[Row, ...] = (
     ),
     (
         "CenterCropPad",
-        lambda i, d: d == "string" and i.note != "" or d == "string" and "axes" in i.attributes,
+        lambda i, d: d == "string" and (bool(i.note) or "axes" in i.attributes),
         "strings are padded with the number 0",
     ),
     ("Trilu", lambda i, d: d == "string" and i.note != "empty", "strings become the number 0"),
@@ -41,6 +48,11 @@ REFERENCE: tuple[Row, ...] = (
         "Unique",
         lambda i, _: not i.attributes.get("sorted", 1) and "axis" in i.attributes,
         "unsorted values are taken along axis 0, whatever the axis is",
+    ),
+    (
+        "Resize",
+        lambda i, d: i.note == "align_corners" and _blends(i) and d == "float32",
+        "align_corners divides by the fractional length, not by length_resized - 1",
     ),
     (
         "Loop",

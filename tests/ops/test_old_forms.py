@@ -8,13 +8,14 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+
 from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import interpret
 from isomorph.ir.proto.decode import decode_model
-
 from tests.ops import harness
 
+Arrays = list[np.ndarray]
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 IMAGE = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
 
@@ -78,7 +79,9 @@ NAMES = [f"{op}-{opset}-{n}" for n, (opset, op, *_) in enumerate(CASES)]
 OUTPUTS = {"TopK": 2, "Split": 2}
 
 
-def made(opset: int, op: str, inputs: list[np.ndarray], attributes: dict[str, Any], **how: Any):
+def made(
+    opset: int, op: str, inputs: Arrays, attributes: dict[str, Any], **how: Any
+) -> tuple[onnx.ModelProto, Arrays]:
     model, feeds = harness.old_model(opset, op, inputs, OUTPUTS.get(op, 1), **how, **attributes)
     if op == "Compress" or (op == "Upsample" and opset < 7):  # onnx infers no shape for them
         for dim in model.graph.output[0].type.tensor_type.shape.dim:
@@ -88,7 +91,9 @@ def made(opset: int, op: str, inputs: list[np.ndarray], attributes: dict[str, An
 
 @pytest.mark.parametrize(("opset", "op", "inputs", "attributes", "wrong"), CASES, ids=NAMES)
 @pytest.mark.parametrize("fixed", [False, True], ids=["computed", "constant"])
-def test_upgraded(opset, op, inputs, attributes, wrong, fixed):
+def test_upgraded(
+    opset: int, op: str, inputs: Arrays, attributes: dict[str, Any], wrong: str, fixed: bool
+):
     # A shape computed at run time leaves Reshape's result without one, which the checker refuses.
     consts = range(1, len(inputs)) if fixed or op == "Reshape" else ()
     model, feeds = made(opset, op, inputs, attributes, consts=tuple(consts))
@@ -97,14 +102,14 @@ def test_upgraded(opset, op, inputs, attributes, wrong, fixed):
 
 
 @pytest.mark.parametrize(("opset", "op", "inputs", "attributes", "wrong"), CASES, ids=NAMES)
-def test_evaluated(opset, op, inputs, attributes, wrong):
+def test_evaluated(opset: int, op: str, inputs: Arrays, attributes: dict[str, Any], wrong: str):
     model, feeds = made(opset, op, inputs, attributes)
     wanted = harness.by_runtime(model, feeds)
     harness.agree(("", op), feeds, interpret(decode_model(model), feeds), wanted, 2.0**-24)
 
 
 @pytest.mark.parametrize("rounding", ["floor", "round_prefer_floor"])
-def test_half_pixel_for_nearest_neighbours(rounding):
+def test_half_pixel_for_nearest_neighbours(rounding: str):
     inputs = [IMAGE, floats(), floats(1, 1, 2.4, 0.6)]
     attributes = {
         "coordinate_transformation_mode": "tf_half_pixel_for_nn",
@@ -115,7 +120,7 @@ def test_half_pixel_for_nearest_neighbours(rounding):
 
 
 @pytest.mark.parametrize(("mode", "later"), [("nearest", "nearest"), ("bilinear", "linear")])
-def test_the_first_upsample(mode, later):
+def test_the_first_upsample(mode: str, later: str):
     scales = {"height_scale": 2.0, "width_scale": 4.0, "mode": mode}
     model, feeds = made(6, "Upsample", [IMAGE], scales)
     newer, _ = made(7, "Upsample", [IMAGE], {"scales": [1.0, 1.0, 2.0, 4.0], "mode": later})

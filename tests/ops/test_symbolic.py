@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+
 from isomorph.ir.dims import Constraint, parse_dim, substitute, symbol
 from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer

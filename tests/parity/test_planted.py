@@ -35,14 +35,17 @@ def caught(reference: Any, candidate: Path, folder: Path, **options: Any) -> lis
     return reasons
 
 
-def mlp(seed: int, change: Callable[[dict[str, np.ndarray]], None] = lambda w: None) -> onnx.ModelProto:
+def mlp(
+    seed: int, change: Callable[[dict[str, np.ndarray]], None] | None = None
+) -> onnx.ModelProto:
     rng = np.random.default_rng(seed)
     weights = {
         "w1": rng.standard_normal((8, 16)).astype("f4"),
         "b1": rng.standard_normal(16).astype("f4"),
         "w2": rng.standard_normal((16, 3)).astype("f4"),
     }
-    change(weights)
+    if change is not None:
+        change(weights)
     nodes = [
         node("MatMul", "x w1", "h"),
         node("Add", "h b1", "hb"),
@@ -70,9 +73,7 @@ def test_a_shape_of_three_against_four_by_three(tmp_path: Path):
     def reference(x: Any) -> Any:
         return np.zeros((4, 3), np.float32) + x
 
-    made = model(
-        [node("Identity", "x", "y")], ["x: float32[3]"], ["y: float32[3]"]
-    )
+    made = model([node("Identity", "x", "y")], ["x: float32[3]"], ["y: float32[3]"])
     bad = save(made, tmp_path / "bad.onnx")
     reasons = caught(reference, bad, tmp_path, inputs=["x: float32[3]"])
     assert all("(4, 3)" in r for r in reasons)
@@ -134,7 +135,10 @@ def test_one_weight_off_in_a_long_product_at_two_scales(tmp_path: Path):
 
         def make(w: np.ndarray) -> onnx.ModelProto:
             return model(
-                [node("MatMul", "x w", "y")], ["x: float32[n, 4096]"], ["y: float32[n, 2]"], {"w": w}
+                [node("MatMul", "x w", "y")],
+                ["x: float32[n, 4096]"],
+                ["y: float32[n, 2]"],
+                {"w": w},
             )
 
         good = save(make(weight), tmp_path / "good.onnx")
@@ -198,9 +202,7 @@ def test_an_integer_division_that_kills_the_run_time(tmp_path: Path):
             quotient = np.abs(a.astype(np.int64)) // np.maximum(np.abs(b.astype(np.int64)), 1)
         return (np.sign(a) * np.sign(b) * quotient).astype(np.int32)
 
-    made = model(
-        [node("Div", "a b", "y")], ["a: int32[n]", "b: int32[n]"], ["y: int32[n]"]
-    )
+    made = model([node("Div", "a b", "y")], ["a: int32[n]", "b: int32[n]"], ["y: int32[n]"])
     bad = save(made, tmp_path / "bad.onnx")
     specs = ["a: int32[n] in -2147483648..-2147483648", "b: int32[n] in -1..-1"]
     reasons = caught(reference, bad, tmp_path, inputs=specs)

@@ -28,6 +28,7 @@ LAYERS = (
         "isomorph.backend",
         "isomorph.api",
         "isomorph.cli",
+        "isomorph.doctor",
         "isomorph.__main__",
     ),
 )

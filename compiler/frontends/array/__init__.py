@@ -29,7 +29,7 @@ _DTYPES = (
 )  # fmt: skip
 _ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4")
 _CONSTANTS = ("e", "inf", "nan", "newaxis", "pi")
-_MODULES = ("linalg", "nn")
+_MODULES = ("fft", "linalg", "nn")
 
 __all__ = ["AssumptionError", "TraceError", "assume", "at", "cond", "op", "trace_array"]
 

@@ -10,6 +10,7 @@ from isomorph.frontends.array.dims import DimCondition, TracedDim
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import is_weak, result_type
 from isomorph.frontends.array.scope import SMALL, current
+from isomorph.frontends.array.structure import is_many, is_ndarray, leaves
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr, maximum
 from isomorph.ir.types import DType
@@ -33,17 +34,16 @@ _CONDITIONS = {
 def lift(value: Any, dtype: np.dtype[Any] | None = None, name: str = "") -> Traced:
     """A traced array of any operand, cast to `dtype` where one is given."""
     scope = current()
-    match value:
-        case Traced():
-            made = value
-        case TracedDim():
-            made = Traced(scope.dim(value.expr), scope, weak=int)
-        case DimCondition():
-            made = _condition(value)
-        case list() | tuple() if has_traced(value):
-            made = stacked(value)
-        case _:
-            return _constant(value, dtype, name)
+    if isinstance(value, Traced):
+        made = value
+    elif isinstance(value, TracedDim):
+        made = Traced(scope.dim(value.expr), scope, weak=int)
+    elif isinstance(value, DimCondition):
+        made = _condition(value)
+    elif is_many(value) and has_traced(value):
+        made = stacked(value)
+    else:
+        return _constant(value, dtype, name)
     return made if dtype is None else cast(made, dtype)
 
 
@@ -139,7 +139,7 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """Axes as non-negative numbers; `None` means all; a repeated one raises TraceError."""
     if axis is None:
         return tuple(range(rank))
-    many = axis if isinstance(axis, (tuple, list)) else (axis,)
+    many = axis if is_many(axis) else (axis,)
     found = tuple(axis_of(a, rank) for a in many)
     if len(set(found)) != len(found):
         raise TraceError(f"axis {axis} names an axis twice")
@@ -173,15 +173,7 @@ def clamp(dim: Size, low: Size) -> Size:
 
 def has_traced(value: Any) -> bool:
     """Whether anything within nested containers is traced."""
-    if isinstance(value, (Traced, TracedDim, DimCondition)):
-        return True
-    if isinstance(value, (list, tuple)):
-        return any(has_traced(v) for v in value)
-    if isinstance(value, dict):
-        return any(has_traced(v) for v in value.values())
-    if isinstance(value, slice):
-        return has_traced((value.start, value.stop, value.step))
-    return False
+    return any(isinstance(v, (Traced, TracedDim, DimCondition)) for v in leaves(value))
 
 
 def stacked(values: Sequence[Any]) -> Traced:
@@ -200,17 +192,22 @@ def stacked(values: Sequence[Any]) -> Traced:
 
 def _constant(value: Any, dtype: np.dtype[Any] | None, name: str) -> Traced:
     scope = current()
-    if isinstance(value, np.ndarray) and value.size > SMALL:
-        made = Traced(scope.constant(_supported(value), name), scope)
-        return made if dtype is None else cast(made, dtype)
+    array: np.ndarray
     if dtype is not None and is_weak(value):
         array = np.asarray(value, dtype)
     else:
-        array = _supported(np.asarray(value))
+        array = _supported(value if is_ndarray(value) else np.asarray(value))
+        if array.size > SMALL:
+            made = Traced(scope.constant(array, name), scope)
+            return made if dtype is None else cast(made, dtype)
         if dtype is not None and array.dtype != dtype:
             array = array.astype(dtype)
-    weak = type(value) if dtype is None and is_weak(value) else None
+    weak = _python_type(value) if dtype is None and is_weak(value) else None
     return Traced(scope.constant(array, name), scope, weak=weak)
+
+
+def _python_type(value: object) -> type:
+    return next(t for t in (int, float, complex) if isinstance(value, t))
 
 
 def _supported(array: np.ndarray) -> np.ndarray:

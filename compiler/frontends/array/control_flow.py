@@ -11,6 +11,7 @@ from isomorph.frontends.array.dims import DimCondition
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import result_type
 from isomorph.frontends.array.scope import Scope, current, entered
+from isomorph.frontends.array.structure import form, leaves, mapped
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Constraint
 from isomorph.ir.graph import Graph
@@ -70,8 +71,9 @@ def cond(
             f"xp.cond needs a bool of one element, {flag.type} was given", "xp.any(x) or xp.all(x)"
         )
     scope = current()
-    first, second = _branch(scope, "then", true_fn, operands), _branch(
-        scope, "else", false_fn, operands
+    first, second = (
+        _branch(scope, "then", true_fn, operands),
+        _branch(scope, "else", false_fn, operands),
     )
     _unify(first, second)
     captures = _joined(first.scope, second.scope)
@@ -97,35 +99,33 @@ class _Branch:
 
     def leaves(self) -> list[Any]:
         """The results, flat."""
-        return _leaves(self.result)
+        return list(leaves(self.result))
 
     def rebuild(self, arrays: Sequence[Traced]) -> Any:
         """Arrays in the structure that the branch returned."""
-        return _rebuilt(self.result, iter(arrays))
+        remaining = iter(arrays)
+        return mapped(self.result, lambda _: next(remaining))
 
 
-def _branch(
-    outer: Scope, name: str, fn: Callable[..., Any], operands: Sequence[Any]
-) -> _Branch:
+def _branch(outer: Scope, name: str, fn: Callable[..., Any], operands: Sequence[Any]) -> _Branch:
     scope = Scope(outer.trace, Graph(f"{name}_branch"), outer)
     with entered(scope):
-        branch = _Branch(scope, fn(*operands))
-    return branch
+        return _Branch(scope, fn(*operands))
 
 
 def _unify(first: _Branch, second: _Branch) -> None:
     """Results of both branches as outputs of their graphs, promoted to common dtypes."""
     left, right = first.leaves(), second.leaves()
-    if _form(first.result) != _form(second.result) or not left:
+    if form(first.result) != form(second.result) or not left:
         raise TraceError(
-            f"the branches of xp.cond return {_form(first.result)} and {_form(second.result)}; "
+            f"the branches of xp.cond return {form(first.result)} and {form(second.result)}; "
             "both must return arrays in the same structure"
         )
     dtypes = [result_type(a, b) for a, b in zip(left, right, strict=True)]
-    for branch, leaves in ((first, left), (second, right)):
+    for branch, results in ((first, left), (second, right)):
         branch.scope.alive = True
         with entered(branch.scope):
-            for leaf, dtype in zip(leaves, dtypes, strict=True):
+            for leaf, dtype in zip(results, dtypes, strict=True):
                 made = cast(lift(leaf, dtype), dtype)
                 value = made.value
                 if value.producer is None or branch.scope.graph.is_output(value):
@@ -155,35 +155,3 @@ def _joined(first: Scope, second: Scope) -> list[Any]:
             else:
                 scope.graph.captures.append(inner)
     return outer
-
-
-def _leaves(value: Any) -> list[Any]:
-    match value:
-        case dict():
-            return [leaf for item in value.values() for leaf in _leaves(item)]
-        case tuple() | list():
-            return [leaf for item in value for leaf in _leaves(item)]
-        case _:
-            return [value]
-
-
-def _form(value: Any) -> str:
-    match value:
-        case dict():
-            return "{" + ", ".join(f"{k!r}: {_form(v)}" for k, v in value.items()) + "}"
-        case tuple() | list():
-            return "(" + ", ".join(map(_form, value)) + ")"
-        case None:
-            return "None"
-        case _:
-            return "array"
-
-
-def _rebuilt(value: Any, arrays: Any) -> Any:
-    match value:
-        case dict():
-            return {k: _rebuilt(v, arrays) for k, v in value.items()}
-        case tuple() | list():
-            return type(value)([_rebuilt(v, arrays) for v in value])
-        case _:
-            return next(arrays)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.dims import Constraint
+    from isomorph.ir.expressions import Atom
 
 Whole = int | Expr
 Interval = tuple[float, float]
@@ -90,7 +91,7 @@ class Facts:
             return
         for monomial, factor in zero.terms:
             if abs(factor) == 1 and len(monomial) == 1 and monomial[0][0] == "sym":
-                name = monomial[0][1]
+                name = str(monomial[0][1])
                 alone = Expr({monomial: 1})
                 rest = zero - alone * factor
                 if isinstance(rest, Expr) and name in rest.symbols():
@@ -125,7 +126,7 @@ class Facts:
             return False
         (monomial, factor) = names[0]
         constant = next((c for m, c in value.terms if not m), 0)
-        name = monomial[0][1]
+        name = str(monomial[0][1])
         low, high = self._bounds.get(name, (0, math.inf))
         if factor > 0:
             low = max(low, -(constant // factor))
@@ -147,11 +148,12 @@ class Facts:
             high += part[1]
         return low, high
 
-    def _atom(self, atom: tuple) -> Interval:  # type: ignore[type-arg]
+    def _atom(self, atom: Atom) -> Interval:
         if atom[0] == "sym":
             return self._bounds.get(atom[1], (0, math.inf))
-        a, b = self._interval(atom[1]), self._interval(atom[2])
-        if atom[0] == "max":
+        kind, first, second = atom
+        a, b = self._interval(first), self._interval(second)
+        if kind == "max":
             return max(a[0], b[0]), max(a[1], b[1])
         if b[0] <= 0:
             return -math.inf, math.inf

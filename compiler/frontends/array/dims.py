@@ -143,7 +143,7 @@ class TracedDim:
     def __bool__(self) -> bool:
         return bool(self != 0)
 
-    def __index__(self) -> int:
+    def __index__(self) -> int:  # noqa: PLE0305 - it only raises
         self._fail("is used where Python or numpy needs a number at once")
 
     def __int__(self) -> int:
@@ -239,9 +239,7 @@ def as_dim(value: object) -> int | Expr | None:
         return value.expr
     if isinstance(value, (bool, np.bool_)):
         return None
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    return None
+    return int(value) if isinstance(value, (int, np.integer)) else None  # type: ignore[arg-type]
 
 
 def wrap(dim: int | Expr, scope: Scope) -> Any:

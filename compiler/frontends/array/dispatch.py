@@ -13,6 +13,7 @@ from isomorph.frontends.array import ufuncs
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.methods import METHODS
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED, VIEWS
 from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.unsupported import placeholder
@@ -35,7 +36,7 @@ class ArrayRules:
     def function(self, path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A function by its path in numpy's namespace."""
         if path == "__array_namespace__":
-            return sys.modules[__package__]
+            return sys.modules[__name__.rpartition(".")[0]]
         if path in ufuncs.UFUNCS or path in GENERALISED:
             dtype = ufuncs.options(getattr(np, path), kwargs)
             return _apply(path, args, dtype)
@@ -46,7 +47,8 @@ class ArrayRules:
         if name in METHODS:
             return functools.partial(_method, name, array)
         if callable(getattr(np.ndarray, name, None)):
-            raise TraceError(f"the method {name}() of arrays is not captured", _REPLACED.get(name, ""))
+            instead = _REPLACED.get(name, "")
+            raise TraceError(f"the method {name}() of arrays is not captured", instead)
         return None
 
     def ufunc(self, ufunc: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -80,7 +82,9 @@ class ArrayRules:
         return placeholder(name_of(function), function, args, kwargs)
 
 
-def call(path: str, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def call(
+    path: str, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
     """A rule with the caller's arguments; those that it does not take are named."""
     try:
         bound = signature(rule).bind(*args, **kwargs)
@@ -100,7 +104,7 @@ def _share(found: Any, source: Any) -> None:
     if isinstance(found, Traced) and isinstance(source, Traced):
         if found is not source:
             found.share(source)
-    elif isinstance(found, (tuple, list)):
+    elif is_many(found):
         for item in found:
             _share(item, source)
 
@@ -113,7 +117,7 @@ def signature(rule: Callable[..., Any]) -> inspect.Signature:
 
 @functools.cache
 def paths() -> dict[Any, str]:
-    """numpy's own function objects, by identity: aliases such as `np.concat` are the same object."""
+    """Numpy's own function objects; aliases such as `np.concat` are the same object."""
     found: dict[Any, str] = {}
     for path in FUNCTIONS:
         function: Any = np

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx.helper
 import onnx.numpy_helper
 import onnx.shape_inference
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.ir import schema
 from isomorph.ir.dims import Expr
 from isomorph.ir.infer import merge
@@ -58,12 +59,12 @@ def infer_by_onnx(op: Op, contents: dict[Value, Content]) -> None:
                 value.type = merge(value.type, inferred)
 
 
-def _attribute(value: object) -> object:
+def _attribute(value: Any) -> Any:
     from isomorph.ir.weights import Weight
 
     if isinstance(value, Weight):
         return onnx.numpy_helper.from_array(value.numpy())
-    return list(value) if isinstance(value, tuple) else value
+    return list(value) if is_many(value) else value
 
 
 def _data(value: Value, contents: dict[Value, Content]) -> onnx.TensorProto | None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from isomorph.frontends.array.build import has_traced
 from isomorph.frontends.array.dispatch import paths
-from isomorph.frontends.array.promote import result_type
+from isomorph.frontends.array.promote import limits, result_type
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_ndarray
 from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED
-from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.ufuncs import UFUNCS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def function(path: str) -> Callable[..., Any] | None:
         return functools.wraps(own)(_SPECIAL[path])
     if not callable(own) or isinstance(own, type):
         return None
-    known = own.__name__ if isinstance(own, np.ufunc) else paths().get(own)
+    known = str(own.__name__ if isinstance(own, np.ufunc) else paths().get(own))
     traces = known in FUNCTIONS or known in UFUNCS or known in GENERALISED
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -57,9 +57,10 @@ def asarray(obj: Any, /, dtype: Any = None, **kwargs: Any) -> Any:
     """`numpy.asarray`, which keeps subclasses of numpy's array as they are."""
     if has_traced(obj):
         return current().trace.rules.function("asarray", (obj, dtype), kwargs)
-    if isinstance(obj, np.ndarray) and not kwargs:
+    if is_ndarray(obj) and not kwargs:
         return obj if dtype is None else obj.astype(dtype, copy=False)
-    return np.asarray(obj, dtype, **kwargs)
+    made: np.ndarray = np.asarray(obj, dtype, **kwargs)
+    return made
 
 
 def result_type_(*arrays_and_dtypes: Any) -> np.dtype[Any]:
@@ -82,14 +83,12 @@ def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
 
 def finfo(type_: Any, /) -> Any:
     """Limits of a floating dtype (of ml_dtypes' too) or of an array's."""
-    import ml_dtypes
-
-    return ml_dtypes.finfo(_dtype(type_))
+    return limits(_dtype(type_))
 
 
 def iinfo(type_: Any, /) -> Any:
     """Limits of an integer dtype or of an array's."""
-    return np.iinfo(_dtype(type_))
+    return limits(_dtype(type_))
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
@@ -103,7 +102,8 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
-    return value.dtype if isinstance(value, (Traced, np.ndarray, np.generic)) else np.dtype(value)
+    found: np.dtype[Any] = np.dtype(getattr(value, "dtype", value))
+    return found
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {

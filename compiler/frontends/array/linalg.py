@@ -10,7 +10,7 @@ from isomorph.frontends.array.functions import function
 
 
 def __getattr__(name: str) -> Any:
-    found = function(f"linalg.{name}")
+    found = None if name.startswith("_") else function(f"linalg.{name}")
     if found is None:
         raise AttributeError(f"isomorph.array.linalg has no {name!r}")
     return found

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.frontends.array.build import cast
-from isomorph.frontends.array.rules.creation import copy
+from isomorph.frontends.array.rules.creation import copy as copied
 from isomorph.frontends.array.rules.selection import clip, compress
 from isomorph.frontends.array.rules.shape import ravel, reshape, transpose
-from isomorph.frontends.array.traced import Traced
+from isomorph.frontends.array.structure import is_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from isomorph.frontends.array.traced import Traced
 
 
 def _reshape(x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Traced:
@@ -21,7 +23,7 @@ def _reshape(x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Trac
 
 
 def _transpose(x: Traced, *axes: Any) -> Traced:
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+    if len(axes) == 1 and (axes[0] is None or is_many(axes[0])):
         return transpose(x, axes[0])
     return transpose(x, axes or None)
 
@@ -35,11 +37,11 @@ def _astype(
     copy: bool = True,
 ) -> Traced:
     made = cast(x, np.dtype(dtype))
-    return Traced(made.value, made._scope) if copy and made is x else made  # noqa: SLF001
+    return copied(made) if copy and made is x else made
 
 
 def _flatten(x: Traced, order: str = "C") -> Traced:
-    return copy(ravel(x, order))
+    return copied(ravel(x, order))
 
 
 def _clip(x: Traced, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Traced:  # noqa: A002

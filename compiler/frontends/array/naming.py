@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-import numpy as np
+from isomorph.frontends.array.structure import is_dict, is_many, is_ndarray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,28 +16,36 @@ _COUNT = 100_000
 
 
 def weight_names(fn: Callable[..., Any]) -> dict[int, str]:
-    """Names by `id` of every array in reach of a function: closure, globals, defaults, self."""
+    """Names by `id` of every array in reach of a function: closure, globals, defaults, self.
+
+    A dict of parameters names its own: `W["conv1.weight"]` is `conv1.weight`, or `W.conv1.weight`
+    when something else has that name already.
+    """
     found: dict[int, str] = {}
+    taken: set[str] = set()
     seen: set[int] = set()
-    stack = [(name, value, 0) for name, value in _roots(fn)]
+    stack: list[tuple[tuple[str, ...], Any]] = [((name,), value) for name, value in _roots(fn)]
     stack.reverse()
     while stack and len(seen) < _COUNT:
-        name, value, depth = stack.pop()
-        if isinstance(value, np.ndarray):
-            found.setdefault(id(value), name)
+        path, value = stack.pop()
+        if is_ndarray(value):
+            whole = ".".join(filter(None, path))
+            short = ".".join(path[1:]) if len(path) > 1 else whole
+            name = whole if short in taken or short.isdigit() else short
+            if id(value) not in found:
+                found[id(value)] = name
+                taken.add(name)
             continue
-        if id(value) in seen or depth > _DEPTH:
+        if id(value) in seen or len(path) > _DEPTH:
             continue
         seen.add(id(value))
-        stack.extend((n, v, depth + 1) for n, v in _children(name, value))
+        stack.extend(((*path, name), v) for name, v in _children(value))
     return found
 
 
 def _roots(fn: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(fn, functools.partial):
-        yield from fn.keywords.items()
-        yield from ((f"argument_{i}", v) for i, v in enumerate(fn.args))
-        yield from _roots(fn.func)
+    if is_partial(fn):
+        yield from _parts_of(fn)
         return
     owner = getattr(fn, "__self__", None)
     if owner is not None and not inspect.ismodule(owner):
@@ -46,10 +54,21 @@ def _roots(fn: Any) -> Iterator[tuple[str, Any]]:
     if not inspect.isfunction(function):
         if not inspect.isbuiltin(fn) and hasattr(fn, "__dict__"):
             yield "", fn
-            function = getattr(type(fn), "__call__", None)
+            function = type(fn).__call__
         if not inspect.isfunction(function):
             return
     yield from _names_of(function, set())
+
+
+def is_partial(value: Any) -> TypeGuard[functools.partial[Any]]:
+    """Whether a value is a `functools.partial`."""
+    return isinstance(value, functools.partial)
+
+
+def _parts_of(bound: functools.partial[Any]) -> Iterator[tuple[str, Any]]:
+    yield from bound.keywords.items()
+    yield from ((f"argument_{i}", v) for i, v in enumerate(bound.args))
+    yield from _roots(bound.func)
 
 
 def _names_of(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
@@ -58,6 +77,8 @@ def _names_of(function: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
         return
     seen.add(id(function))
     function = inspect.unwrap(function)
+    if not inspect.isfunction(function):
+        return
     code = function.__code__
     held: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -84,20 +105,11 @@ def _used(code: Any) -> Iterator[str]:
             yield from _used(constant)
 
 
-def _children(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    match value:
-        case dict():
-            # A dict of parameters names its own: `W["conv1.weight"]` is `conv1.weight`.
-            for key, item in value.items():
-                if isinstance(key, str):
-                    yield key if isinstance(item, np.ndarray) else f"{name}.{key}", item
-        case list() | tuple():
-            for index, item in enumerate(value):
-                yield f"{name}.{index}" if name else str(index), item
-        case str() | bytes() | int() | float() | complex() | np.generic():
-            return
-        case _ if hasattr(value, "__dict__") and not inspect.isroutine(value):
-            for key, item in vars(value).items():
-                yield f"{name}.{key}" if name else key, item
-        case _:
-            return
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    if is_dict(value):
+        yield from ((str(k), v) for k, v in value.items() if isinstance(k, (str, int)))
+    elif is_many(value):
+        yield from ((str(i), v) for i, v in enumerate(value))
+    elif not (inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)):
+        held: dict[str, Any] = getattr(value, "__dict__", {})
+        yield from held.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from isomorph.frontends.array.build import has_traced, lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import default_type, is_weak, result_type
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_many, is_ndarray
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir import schema
 from isomorph.ir.graph import Graph
@@ -85,14 +86,13 @@ def _traced(
         attributes,
         outputs=outputs,
         domain=domain,
-        version=version if definition is None else None,
+        version=(version or 1) if definition is None else None,
         types=[_type(t) for t in types],
     )
     for value in made.results:
         if value.type is None:
             raise TraceError(
-                f"what {name} returns for {', '.join(str(v.type) for v in made.operands)} cannot be "
-                "told",
+                f"the type of what {made} returns cannot be told",
                 f"xp.op({name!r}, …, types=['float32[n, 3]'])",
             )
     results = tuple(Traced(v, scope) for v in made.results)
@@ -110,10 +110,7 @@ def _eager(
 ) -> Any:
     """The operator's meaning on numpy arrays; float64 stays float64, and subclasses are kept."""
     dtypes = operand_dtypes(definition, inputs, eager=True)
-    arrays = [
-        None if v is None else np.asanyarray(v) if d is None else np.asanyarray(v).astype(d, copy=False)
-        for v, d in zip(inputs, dtypes, strict=True)
-    ]
+    arrays = [None if v is None else _array(v, d) for v, d in zip(inputs, dtypes, strict=True)]
     graph = Graph("eager")
     operands = [
         None if a is None else graph.add_input(f"x{i}", TensorType(DType.of(a.dtype), a.shape))
@@ -123,12 +120,17 @@ def _eager(
                         domain=definition.domain)  # fmt: skip
     plain = [None if a is None else np.asarray(a) for a in arrays]
     wide = any(a is not None and a.dtype == np.float64 for a in plain)
-    kind = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
+    kind: Any = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
     results = tuple(_as(np.asarray(r), kind) for r in evaluate(made, plain, wide=wide))
     return results if outputs > 1 else results[0]
 
 
-def _as(array: np.ndarray, kind: type | None) -> Any:
+def _array(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
+    found = cast("np.ndarray", np.asanyarray(value))
+    return found if dtype is None else found.astype(dtype, copy=False)
+
+
+def _as(array: np.ndarray, kind: Any) -> Any:
     return array if kind is None else array.view(kind)
 
 
@@ -162,9 +164,7 @@ def operand_dtypes(
     return found
 
 
-def _widened(
-    dtype: np.dtype[Any], formal: schema.Operand, inputs: Sequence[Any]
-) -> np.dtype[Any]:
+def _widened(dtype: np.dtype[Any], formal: schema.Operand, inputs: Sequence[Any]) -> np.dtype[Any]:
     """float64 for a float next to a float64 array, where the operator has it."""
     double = any(getattr(v, "dtype", None) == np.float64 for v in inputs)
     if double and DType.of(dtype).is_float and DType.FLOAT64.schema_name in formal.dtypes:
@@ -184,7 +184,7 @@ def _dtype_name(name: str) -> str:
 
 def _loose(value: Any) -> bool:
     """Numbers and lists, which have no dtype of their own."""
-    return is_weak(value) or isinstance(value, (list, tuple, bool))
+    return is_weak(value) or is_many(value) or isinstance(value, bool)
 
 
 def _check(
@@ -200,22 +200,20 @@ def _check(
         if name not in definition.attributes:
             close = get_close_matches(name, definition.attributes, n=1)
             known = ", ".join(definition.attributes) or "none"
-            raise TraceError(
-                f"{label} has no attribute {name!r}; it has {known}", f"{close[0]}=…" if close else ""
-            )
+            instead = f"{close[0]}=…" if close else ""
+            raise TraceError(f"{label} has no attribute {name!r}; it has {known}", instead)
     for known_attribute in definition.attributes.values():
         if known_attribute.required and attributes.get(known_attribute.name) is None:
             raise TraceError(f"{label} needs the attribute {known_attribute.name!r}")
 
 
 def _attribute(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    if is_ndarray(value):
         return Weight.of(value)
-    if isinstance(value, (list, tuple)):
-        return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
-    return value.item() if isinstance(value, np.generic) else value
+    if is_many(value):
+        return tuple(_attribute(v) for v in value)
+    plain = value.item() if hasattr(value, "item") else value
+    return int(plain) if isinstance(plain, bool) else plain
 
 
 def _unknown(domain: str, name: str) -> TraceError:

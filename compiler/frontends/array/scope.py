@@ -6,7 +6,7 @@ import re
 import threading
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,43 +16,19 @@ from isomorph.frontends.array.fallback import infer_by_onnx
 from isomorph.ir import schema
 from isomorph.ir.dims import Constraint, Expr, symbol
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.infer import Content, infer_op
 from isomorph.ir.source import Source, caller
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
-    from isomorph.ir.graph import Attribute
+    from isomorph.frontends.array.protocol import Rules
+    from isomorph.ir.graph import Attribute, Graph, Op, Value
 
 SMALL = 64
 """Constants of up to this many elements are kept by content, in the scope that uses them."""
-
-
-class Rules(Protocol):
-    """How calls on traced arrays become operators; given to a trace when it starts."""
-
-    def operator(self, name: str, *args: Any) -> Any:
-        """A Python operator, by the name of numpy's ufunc for it."""
-        ...
-
-    def function(self, path: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A function by its path in numpy's namespace."""
-        ...
-
-    def method(self, name: str, array: Any) -> Any:
-        """A bound method of a traced array, or `None`."""
-        ...
-
-    def ufunc(self, ufunc: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What `__array_ufunc__` answers."""
-        ...
-
-    def array_function(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What `__array_function__` answers."""
-        ...
 
 
 class Trace:
@@ -150,7 +126,11 @@ class Scope:
         return op
 
     def _check(
-        self, type: str, domain: str, inputs: Sequence[Value | None], place: Source  # noqa: A002
+        self,
+        type: str,  # noqa: A002
+        domain: str,
+        inputs: Sequence[Value | None],
+        place: Source,
     ) -> None:
         known = schema.canonical(domain, type)
         if known is None:
@@ -169,7 +149,7 @@ class Scope:
                 )
 
     def _name_dims(self, op: Op, value: Value) -> None:
-        """Give a name to every dim that only the data determines, so that it can be computed with."""
+        """Give a name to every dim that only the data determines: it can be computed with."""
         found = value.type
         if not isinstance(found, TensorType) or found.shape is None:
             return
@@ -349,8 +329,9 @@ def _refine(value: Value, shape: Sequence[int | Expr | None]) -> None:
     inferred = found.shape if found.shape is not None else (None,) * len(shape)
     if len(inferred) != len(shape):
         raise TraceError(f"%{value.name} is {found}, rank {len(shape)} was expected")
-    dims = (i if isinstance(i, int) or s is None else s for i, s in zip(inferred, shape, strict=True))
-    value.type = TensorType(found.dtype, tuple(dims))
+    pairs = zip(inferred, shape, strict=True)
+    dims = tuple(i if isinstance(i, int) or s is None else s for i, s in pairs)
+    value.type = TensorType(found.dtype, dims)
 
 
 def _pins(difference: Expr) -> bool:
@@ -361,7 +342,7 @@ def _checksum(array: np.ndarray) -> int:
     """0 for what cannot be written to."""
     if not array.flags.writeable or array.dtype.kind == "O":
         return 0
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8)) or 1
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) or 1
 
 
 class _Stack(threading.local):
@@ -386,7 +367,7 @@ def current() -> Scope:
 
 
 @contextmanager
-def entered(scope: Scope) -> Iterator[Scope]:
+def entered(scope: Scope) -> Generator[Scope]:
     """Make a scope the current one; it dies at the end."""
     _STACK.scopes.append(scope)
     try:

@@ -5,22 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frontends.array.rules import (
+    accumulation,
     comparison,
     creation,
+    interpolation,
     joining,
     linalg,
+    norms,
+    padding,
+    rearrange,
     reduction,
     selection,
     shape,
     sorting,
     subscript,
-
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_GROUPS = (creation, joining, linalg, reduction, selection, shape, sorting, subscript, comparison)
+_GROUPS = (
+    accumulation, comparison, creation, interpolation, joining, linalg, norms, padding, rearrange,
+    reduction, selection, shape, sorting, subscript,
+)  # fmt: skip
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: rule for group in _GROUPS for name, rule in group.FUNCTIONS.items()

@@ -6,17 +6,18 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from isomorph.frontends import signature
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.dispatch import ArrayRules
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.naming import weight_names
 from isomorph.frontends.array.scope import Scope, Trace, active, entered
+from isomorph.frontends.array.structure import is_dict, is_many
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr
 from isomorph.ir.errors import SpecError
 from isomorph.ir.graph import Graph
+from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,19 +77,22 @@ def trace_array(
 
 def _define(scope: Scope, value: Value) -> None:
     """Let every symbol that stands alone as a dim of this input be computed from it."""
-    for axis, dim in enumerate(getattr(value.type, "shape", None) or ()):
+    shape = value.type.shape if isinstance(value.type, TensorType) else None
+    for axis, dim in enumerate([] if shape is None else shape):
         if isinstance(dim, Expr) and str(dim).isidentifier():
             scope.trace.symbols.setdefault(str(dim), (scope, value, axis))
 
 
 def _check_symbols(scope: Scope, specs: Sequence[InputSpec]) -> None:
     for spec in specs:
-        for dim in spec.type.shape or ():
-            if isinstance(dim, Expr) and (unknown := dim.symbols() - set(scope.trace.symbols)):
-                raise SpecError(
-                    f"{spec.name}: {spec.type}: {', '.join(sorted(unknown))} is in no other dim on "
-                    "its own, so it cannot be told at run time; give the dim a name of its own"
-                )
+        shape = spec.type.shape
+        named = [] if shape is None else [d for d in shape if isinstance(d, Expr)]
+        unknown = {s for d in named for s in d.symbols()} - set(scope.trace.symbols)
+        if unknown:
+            raise SpecError(
+                f"{spec.name}: {spec.type}: {', '.join(sorted(unknown))} is in no other dim on "
+                "its own, so it cannot be told at run time; give the dim a name of its own"
+            )
 
 
 def _check_names(names: Sequence[str] | None, count: int, what: str) -> None:
@@ -102,17 +106,16 @@ def _check_names(names: Sequence[str] | None, count: int, what: str) -> None:
 
 def _flat(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """(name, array) of everything a function returns, in order; names come from dict keys."""
-    match result:
-        case dict():
-            for key, item in result.items():
-                yield from _flat(item, f"{name}.{key}" if name else str(key))
-        case tuple() | list():
-            for index, item in enumerate(result):
-                yield from _flat(item, f"{name}_{index}" if name else "")
-        case None:
-            raise TraceError("the function returns None among its results, where an array belongs")
-        case _:
-            yield name, result
+    if is_dict(result):
+        for key, item in result.items():
+            yield from _flat(item, f"{name}.{key}" if name else str(key))
+    elif is_many(result):
+        for index, item in enumerate(result):
+            yield from _flat(item, f"{name}_{index}" if name else "")
+    elif result is None:
+        raise TraceError("the function returns None among its results, where an array belongs")
+    else:
+        yield name, result
 
 
 def _set_outputs(
@@ -138,5 +141,3 @@ def _name(fn: Callable[..., Any]) -> str:
 def _origin(fn: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(fn), "__code__", None)
     return f"{Path(code.co_filename).name}:{_name(fn)}" if code is not None else _name(fn)
-
-

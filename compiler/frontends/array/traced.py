@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from isomorph.frontends.array.dims import DimCondition, TracedDim, wrap
+from isomorph.frontends.array.dims import wrap
 from isomorph.frontends.array.errors import TraceError
+from isomorph.frontends.array.python_operators import PythonOperators
 from isomorph.frontends.array.scope import Scope, current
-from isomorph.ir.dims import Expr
 from isomorph.ir.source import Source, caller
-from isomorph.ir.types import DType, TensorType
+from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from isomorph.ir.dims import Expr
     from isomorph.ir.graph import Value
 
 
@@ -29,7 +30,7 @@ class Memory:
         self.stale: Source | None = None
 
 
-class Traced:
+class Traced(PythonOperators):
     """An array of a trace: shape and dtype are known, the numbers are not.
 
     `weak` is `int` or `float` for what would be a Python number outside a trace, such as
@@ -187,7 +188,7 @@ class Traced:
             f"{what} needs the numbers of {self.type}, which a trace does not have", instead
         )
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> bool:  # noqa: PLE0304 - it only raises
         self._no(
             "`if`, `while`, `and`, `or`, `not` or bool() on a traced value",
             "xp.where(condition, a, b) for a choice per element; xp.cond(condition, true_fn, "
@@ -203,7 +204,7 @@ class Traced:
     def __complex__(self) -> complex:
         self._no("complex()", "the array itself")
 
-    def __index__(self) -> int:
+    def __index__(self) -> int:  # noqa: PLE0305 - it only raises
         self._no(
             "an index or a size", "x[i] with the traced array i; a shape from `.shape` for a size"
         )
@@ -261,34 +262,11 @@ class Traced:
     def __setitem__(self, key: Any, item: Any) -> None:
         raise TraceError(
             f"a traced array is assigned to in place: x[…] = … on {self.type}",
-            "x = xp.at(x)[…].set(…), or xp.where(mask, value, x), or nn.scatter(x, indices, updates)",
+            "x = xp.at(x)[…].set(…), or xp.where(mask, value, x), or nn.scatter(x, indices, y)",
         )
 
     def __delitem__(self, key: Any) -> None:
         raise TraceError("elements of an array cannot be deleted", "xp.concat of what stays")
-
-    # -- operators -------------------------------------------------------------------------------
-
-    def __neg__(self) -> Any:
-        return self._operator("negative", self)
-
-    def __pos__(self) -> Any:
-        return self._operator("positive", self)
-
-    def __abs__(self) -> Any:
-        return self._operator("absolute", self)
-
-    def __invert__(self) -> Any:
-        return self._operator("invert", self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-    def __hash__(self) -> int:
-        raise TypeError("unhashable type: 'Traced'")
 
     def __copy__(self) -> Traced:
         return Traced(self._value, self._scope, weak=self.weak)
@@ -318,78 +296,3 @@ class Traced:
         self._memory.stale = caller()
         self._value, self._scope, self._memory = other._value, other._scope, Memory()
         return self
-
-
-OPERATORS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "power",
-    "matmul": "matmul",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "left_shift",
-    "rshift": "right_shift",
-}
-"""Python's binary operators by the name of their method, and numpy's ufunc for each."""
-
-COMPARISONS = {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-}
-
-
-def _forward(ufunc: str) -> Any:
-    def method(self: Traced, other: Any) -> Any:
-        if not operand(other):
-            return NotImplemented
-        return self._operator(ufunc, self, other)  # noqa: SLF001 - a method of the class
-
-    return method
-
-
-def _reflected(ufunc: str) -> Any:
-    def method(self: Traced, other: Any) -> Any:
-        if not operand(other):
-            return NotImplemented
-        return self._operator(ufunc, other, self)  # noqa: SLF001
-
-    return method
-
-
-def _in_place(ufunc: str) -> Any:
-    def method(self: Traced, other: Any) -> Any:
-        if not operand(other):
-            return NotImplemented
-        return self._operator(f"{ufunc}=", self, other)  # noqa: SLF001
-
-    return method
-
-
-def operand(value: object) -> bool:
-    """Whether Python's operators on arrays take it."""
-    return isinstance(
-        value,
-        (Traced, TracedDim, DimCondition, np.ndarray, np.generic, int, float, complex, list, tuple),
-    )
-
-
-for _name, _ufunc in OPERATORS.items():
-    setattr(Traced, f"__{_name}__", _forward(_ufunc))
-    setattr(Traced, f"__r{_name}__", _reflected(_ufunc))
-    setattr(Traced, f"__i{_name}__", _in_place(_ufunc))
-for _name, _ufunc in COMPARISONS.items():
-    setattr(Traced, f"__{_name}__", _forward(_ufunc))
-
-
-def dtype_of(value: Traced) -> DType:
-    """The element type of a traced array."""
-    return value.type.dtype

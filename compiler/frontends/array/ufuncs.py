@@ -8,13 +8,16 @@ import numpy as np
 
 from isomorph.frontends.array.build import cast, elementwise, lift
 from isomorph.frontends.array.errors import TraceError
-from isomorph.frontends.array.promote import is_weak, kind, resolve
+from isomorph.frontends.array.promote import is_weak, kind, limits, resolve
+from isomorph.frontends.array.python_operators import COMPARISONS
 from isomorph.frontends.array.rules import arithmetic, logic, transcendental
 from isomorph.frontends.array.scope import current
-from isomorph.frontends.array.traced import COMPARISONS, Traced
+from isomorph.frontends.array.structure import is_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from isomorph.frontends.array.traced import Traced
 
 UFUNCS: dict[str, str | Callable[..., Any]] = {
     **arithmetic.UFUNCS,
@@ -33,14 +36,12 @@ REDUCTIONS = {
 }
 ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 
-_COMPARISONS = frozenset(COMPARISONS.values())
-
 
 def apply(name: str, operands: Sequence[Any], dtype: Any = None) -> Any:
     """The result of a ufunc on operands of which at least one is traced."""
     ufunc: np.ufunc = getattr(np, name)
     weak = all(map(is_weak, operands))
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         operands = _fitting(operands)
     if dtype is not None:
         operands = [lift(v, np.dtype(dtype)) for v in operands]
@@ -48,12 +49,14 @@ def apply(name: str, operands: Sequence[Any], dtype: Any = None) -> Any:
     arrays = [lift(v, d) for v, d in zip(operands, dtypes, strict=False)]
     rule = UFUNCS[name]
     found = elementwise(rule, *arrays) if isinstance(rule, str) else rule(*arrays)
-    results = found if isinstance(found, tuple) else (found,)
-    made = tuple(cast(r, d) for r, d in zip(results, dtypes[ufunc.nin :], strict=True))
+    results: list[Any] | tuple[Any, ...] = found if is_many(found) else (found,)
+    made: tuple[Any, ...] = tuple(
+        cast(r, d) for r, d in zip(results, dtypes[ufunc.nin :], strict=True)
+    )
     if weak:
         for result in made:
             result.weak = {"f": float, "i": int}.get(result.dtype.kind)
-    return made if len(made) > 1 else made[0]
+    return made if ufunc.nout > 1 else made[0]
 
 
 def _fitting(operands: Sequence[Any]) -> Sequence[Any]:
@@ -62,9 +65,9 @@ def _fitting(operands: Sequence[Any]) -> Sequence[Any]:
         if type(value) is not int:
             continue
         other = kind(operands[1 - index])
-        if isinstance(other, np.dtype) and other.kind in "iu":
-            limits = np.iinfo(other)
-            if not limits.min <= value <= limits.max:
+        if not isinstance(other, type) and other.kind in "iu":
+            range_ = limits(other)
+            if not range_.min <= value <= range_.max:
                 wide = np.dtype(np.float64 if not -(2**63) <= value < 2**63 else np.int64)
                 if other == np.dtype(np.uint64) and value < 0:
                     return [lift(v, wide) if v is value else v for v in operands]
@@ -94,10 +97,8 @@ def in_place(name: str, target: Traced, result: Any) -> Traced:
 def options(ufunc: np.ufunc, kwargs: Mapping[str, Any]) -> Any:
     """The `dtype` among a ufunc's keyword arguments; raises TraceError for what is not traced."""
     for name, value in kwargs.items():
-        plain = {"where": True, "casting": "same_kind", "order": "K", "subok": True}
-        if name == "dtype" or value is None or (name in plain and value is plain[name]):
-            continue
-        if name == "casting" or name == "order":
+        plain = {"where": True, "subok": True}
+        if name in ("dtype", "casting", "order") or value is None or value is plain.get(name, ...):
             continue
         what = {
             "out": "writes into an array that exists",

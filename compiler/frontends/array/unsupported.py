@@ -6,16 +6,18 @@ them at once; nothing exports or runs one.
 
 from __future__ import annotations
 
+import math
 import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.frontends.array.build import has_traced, lift
+from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.dims import TracedDim
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_many, leaves, mapped
 from isomorph.frontends.array.tables import FUNCTIONS
 from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.ufuncs import UFUNCS
@@ -54,8 +56,8 @@ def placeholder(
     second = _result_types(function, args, kwargs, _PRIMES[1])
     if first is None or second is None:
         raise unsupported(name)
-    many = isinstance(first, tuple)
-    pairs = list(zip(first, second, strict=True)) if many else [(first, second)]
+    many, firsts, seconds = *first, second[1]
+    pairs = list(zip(firsts, seconds, strict=True))
     if any(a.ndim != b.ndim or a.dtype.kind not in "biufc" for a, b in pairs):
         raise unsupported(name)
     scope = current()
@@ -92,15 +94,7 @@ def unsupported(name: str) -> TraceError:
 
 
 def _traced_in(value: Any) -> list[Any]:
-    match value:
-        case Traced() | TracedDim():
-            return [value]
-        case list() | tuple():
-            return [t for v in value for t in _traced_in(v)]
-        case dict():
-            return [t for v in value.values() for t in _traced_in(v)]
-        case _:
-            return []
+    return [v for v in leaves(value) if isinstance(v, (Traced, TracedDim))]
 
 
 def _symbols(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
@@ -117,52 +111,42 @@ def _result_types(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     primes: tuple[int, ...],
-) -> Any:
-    """The function's own result on dummy arrays, open dims at distinct primes."""
+) -> tuple[bool, list[np.ndarray]] | None:
+    """Whether it returns several, and its results, on dummy arrays with open dims at primes."""
     names = _symbols(args, kwargs)
     if len(names) > len(primes):
         return None
     sizes = dict(zip(names, primes, strict=False))
     rng = np.random.default_rng(0)
     try:
-        dummies = _dummy((tuple(args), dict(kwargs)), sizes, rng)
+        dummies = mapped((tuple(args), dict(kwargs)), lambda v: _dummy(v, sizes, rng))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = function(*dummies[0], **dummies[1])
-    except (TraceError, ValueError, TypeError, IndexError, ArithmeticError, RuntimeError):
+    except (TypeError, ValueError, IndexError, ArithmeticError, RuntimeError):
         return None
-    except np.linalg.LinAlgError:
-        return None
-    if isinstance(found, (tuple, list)):
-        return tuple(np.asarray(f) for f in found)
-    return np.asarray(found) if isinstance(found, (np.ndarray, np.generic)) else None
+    if is_many(found):
+        return True, [np.asarray(f) for f in found]
+    return (False, [np.asarray(found)]) if hasattr(found, "dtype") else None
 
 
 def _dummy(value: Any, sizes: Mapping[str, int], rng: np.random.Generator) -> Any:
-    match value:
-        case Traced():
-            shape = [d if isinstance(d, int) else d.evaluate(sizes) for d in value.dims]
-            if np.prod(shape, dtype=float) > _LIMIT:
-                raise unsupported(f"a function of {value.type}")
-            if value.dtype.kind in "biu":
-                return rng.integers(0, 2, shape).astype(value.dtype)
-            return rng.uniform(0.5, 1.5, shape).astype(value.dtype)
-        case TracedDim():
-            return value.expr.evaluate(sizes)
-        case tuple() if not has_traced(value) or type(value) is not tuple:
-            return value
-        case tuple() | list():
-            return type(value)(_dummy(v, sizes, rng) for v in value)
-        case dict():
-            return {k: _dummy(v, sizes, rng) for k, v in value.items()}
-        case _:
-            return value
+    if isinstance(value, TracedDim):
+        return value.expr.evaluate(sizes)
+    if not isinstance(value, Traced):
+        return value
+    shape = [d if isinstance(d, int) else d.evaluate(sizes) for d in value.dims]
+    if math.prod(shape) > _LIMIT:
+        raise ValueError(f"{value.type} is too large to try a function on")
+    if value.dtype.kind in "biu":
+        return rng.integers(0, 2, shape).astype(value.dtype)
+    return rng.uniform(0.5, 1.5, shape).astype(value.dtype)
 
 
 def _dims(
     first: tuple[int, ...], second: tuple[int, ...], names: Sequence[str]
 ) -> tuple[int | Expr | None, ...]:
-    """Dims that were the same for both sets of primes are numbers, those that were a symbol's, it."""
+    """A size that both sets of primes gave is a number; one that a symbol had is the symbol."""
     sizes = list(zip(names, *_PRIMES, strict=False))
     found: list[int | Expr | None] = []
     for a, b in zip(first, second, strict=True):

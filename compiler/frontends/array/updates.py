@@ -52,7 +52,7 @@ class at:  # noqa: N801 - reads as a function: xp.at(x)[i].set(v)
         return self._updated("min", value)
 
     def _updated(self, reduction: str, value: Any) -> Any:
-        if not has_traced((self._x, value)) and not has_traced(_parts(self._key)):
+        if not has_traced((self._x, value)) and not has_traced(self._key):
             return _eager(self._x, self._key, reduction, value)
         x = lift(self._x)
         places = getitem(iota(x.dims), self._key)
@@ -69,10 +69,6 @@ class at:  # noqa: N801 - reads as a function: xp.at(x)[i].set(v)
         return reshape(flat, x.shape)
 
 
-def _parts(key: Any) -> Any:
-    return key if isinstance(key, tuple) else (key,)
-
-
 def _eager(x: Any, key: Any, reduction: str, value: Any) -> Any:
     made = np.array(x, copy=True, subok=True)
     if reduction == "none":
@@ -80,5 +76,3 @@ def _eager(x: Any, key: Any, reduction: str, value: Any) -> Any:
     else:
         _NUMPY[reduction].at(made, key, value)
     return made
-
-

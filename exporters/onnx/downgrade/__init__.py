@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
+from isomorph.ir.captures import own_constants
 from isomorph.ir.opdef import Manifest
 from isomorph.ir.versions import (
     SAME,
@@ -40,6 +41,7 @@ def downgrade(graph: Graph, opset: int) -> list[Inexpressible]:
             return None
         return _next(op, opset)
 
+    own_constants(graph)
     return move(graph, next_step)[1]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isomorph.ir.build import Build, restate
 from isomorph.ir.constants import integers
 from isomorph.ir.dims import Expr, floor_div
@@ -94,7 +92,7 @@ def _wrapped(build: Build, data: Value, axis: int, before: int, after: int) -> V
     dim = _dim(data, axis)
     if isinstance(dim, int):
         kept = dim - cropped
-        return build.ints(*(first + np.arange(-before, kept + after) % kept))
+        return build.ints(*(first + place % kept for place in range(-before, kept + after)))
     size = build("Gather", build("Shape", data), build.const(axis, DType.INT64))
     kept = build("Sub", size, build.const(cropped, DType.INT64))
     end = build("Add", kept, build.const(after, DType.INT64))

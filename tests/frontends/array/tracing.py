@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
+from isomorph.frontends.array import TraceError
 from isomorph.frontends.array.trace import trace_array
 from isomorph.frontends.spec import InputSpec, parse_specs
 from isomorph.ir.dims import Dim, symbol
@@ -28,6 +31,19 @@ def traced(fn: Function, *specs: str) -> Graph:
     return graph
 
 
+def line_of(fn: Function, offset: int) -> str:
+    """`file:line` of a line of a function."""
+    name = Path(fn.__code__.co_filename).name
+    return f"{name}:{fn.__code__.co_firstlineno + offset}"
+
+
+def refused(fn: Function, *specs: str) -> TraceError:
+    """The error that tracing a function raises."""
+    with pytest.raises(TraceError) as caught:
+        traced(fn, *specs)
+    return caught.value
+
+
 def agree(fn: Function, *arrays: Any, open_axes: Sequence[int] = (), ulps: float = 64) -> Graph:
     """Trace `fn` for arrays like these and compare what its graph computes with what it returns.
 
@@ -48,9 +64,8 @@ def compare(graph: Graph, fn: Function, *arrays: Any, ulps: float = 64) -> None:
         expected = flat(fn(*arrays))
     found = interpret(graph, [np.asarray(a) for a in arrays])
     assert len(found) == len(expected)
-    for value, got, want in zip(graph.outputs, found, expected, strict=True):
+    for value, got, want in zip(graph.outputs, found, map(np.asarray, expected), strict=True):
         assert isinstance(value.type, TensorType)
-        want = np.asarray(want)
         assert np.asarray(got).dtype == want.dtype, f"{got.dtype}, numpy gives {want.dtype}"
         assert value.type.dtype.numpy == want.dtype
         assert np.asarray(got).shape == want.shape, f"{got.shape}, numpy gives {want.shape}"

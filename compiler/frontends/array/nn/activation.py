@@ -14,17 +14,17 @@ def relu(x: Any) -> Any:
 
 
 def leaky_relu(x: Any, alpha: float = 0.01) -> Any:
-    """x where x ≥ 0, else alpha·x. Source: ONNX LeakyRelu."""
+    """X where x ≥ 0, else alpha·x. Source: ONNX LeakyRelu."""
     return op("LeakyRelu", x, alpha=alpha)
 
 
 def prelu(x: Any, slope: Any) -> Any:
-    """x where x ≥ 0, else slope·x; slope broadcasts to x. Source: ONNX PRelu."""
+    """X where x ≥ 0, else slope·x; slope broadcasts to x. Source: ONNX PRelu."""
     return op("PRelu", x, slope)
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    """x where x ≥ 0, else alpha·(eˣ − 1). Source: ONNX Elu."""
+    """X where x ≥ 0, else alpha·(eˣ − 1). Source: ONNX Elu."""
     return op("Elu", x, alpha=alpha)
 
 
@@ -46,7 +46,7 @@ def sigmoid(x: Any) -> Any:
 
 
 def silu(x: Any) -> Any:
-    """x · sigmoid(x), also called swish. Source: ONNX Sigmoid and Mul."""
+    """X · sigmoid(x), also called swish. Source: ONNX Sigmoid and Mul."""
     return x * op("Sigmoid", x)
 
 
@@ -56,7 +56,7 @@ def hard_sigmoid(x: Any, alpha: float = 1 / 6, beta: float = 0.5) -> Any:
 
 
 def hard_swish(x: Any) -> Any:
-    """x · hard_sigmoid(x). Source: ONNX HardSwish."""
+    """X · hard_sigmoid(x). Source: ONNX HardSwish."""
     return op("HardSwish", x)
 
 
@@ -66,12 +66,12 @@ def softplus(x: Any) -> Any:
 
 
 def softsign(x: Any) -> Any:
-    """x / (1 + |x|). Source: ONNX Softsign."""
+    """X / (1 + |x|). Source: ONNX Softsign."""
     return op("Softsign", x)
 
 
 def mish(x: Any) -> Any:
-    """x · tanh(softplus(x)). Source: ONNX Mish."""
+    """X · tanh(softplus(x)). Source: ONNX Mish."""
     return op("Mish", x)
 
 

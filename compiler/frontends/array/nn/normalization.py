@@ -8,9 +8,7 @@ from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.operators import op
 
 
-def batch_norm(
-    x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, epsilon: float = 1e-5
-) -> Any:
+def batch_norm(x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, epsilon: float = 1e-5) -> Any:
     """By the running statistics: x[N, C, …]; scale, bias, mean, var[C] → the shape of x.
 
     Source: ONNX BatchNormalization.

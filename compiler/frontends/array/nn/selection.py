@@ -50,7 +50,7 @@ def resize(
     rank = len(x.shape) - 2
     given = [s for s in (sizes, scales) if s is not None]
     if len(given) != 1 or len(given[0]) != rank:
-        raise TraceError(f"resize needs sizes or scales, one number for each of {rank} spatial axes")
+        raise TraceError(f"resize needs sizes or scales: a number for each of {rank} spatial axes")
     operands = (x, None, list(scales)) if scales is not None else (x, None, None, list(sizes or ()))
     return op(
         "Resize",

@@ -26,9 +26,7 @@ def scalar(x: Traced, number: float) -> Traced:
 def via(op: str, *operands: Traced, allowed: tuple[type, ...], **attributes: Any) -> Traced:
     """The operator in the first of these dtypes that holds the operands', and back again."""
     own = operands[0].dtype
-    wide = next(
-        (np.dtype(t) for t in allowed if np.can_cast(own, t)), np.dtype(allowed[-1])
-    )
+    wide = next((np.dtype(t) for t in allowed if np.can_cast(own, t)), np.dtype(allowed[-1]))
     return cast(elementwise(op, *(cast(o, wide) for o in operands), **attributes), own)
 
 
@@ -66,13 +64,14 @@ def reciprocal(x: Traced) -> Traced:
 
 
 def floor_divide(x: Traced, y: Traced) -> Traced:
-    """numpy's algorithm: exact remainder first, then a quotient next to an integer."""
+    """Numpy's algorithm: exact remainder first, then a quotient next to an integer."""
     if not is_float(x):
         return elementwise("Div", elementwise("Sub", x, remainder(x, y)), y)
     rest = elementwise("Mod", x, y, fmod=1)
     zero = scalar(x, 0)
     quotient = elementwise("Div", elementwise("Sub", x, rest), y)
-    crossed = elementwise("And", nonzero(rest), elementwise("Xor", less(rest, zero), less(y, zero)))
+    opposite = elementwise("Xor", less(rest, zero), less(y, zero))
+    crossed = elementwise("And", nonzero(rest), opposite)
     quotient = where(crossed, elementwise("Sub", quotient, scalar(x, 1)), quotient)
     lower = emit("Floor", quotient)
     far = elementwise("Greater", elementwise("Sub", quotient, lower), scalar(x, 0.5))
@@ -90,7 +89,9 @@ def remainder(x: Traced, y: Traced) -> Traced:
     rest = elementwise("Mod", x, y, fmod=1)
     opposite = elementwise("Xor", less(rest, zero), less(y, zero))
     crossed = elementwise("And", nonzero(rest), opposite)
-    return where(crossed, elementwise("Add", rest, y), where(nonzero(rest), rest, copysign(zero, y)))
+    return where(
+        crossed, elementwise("Add", rest, y), where(nonzero(rest), rest, copysign(zero, y))
+    )
 
 
 def fmod(x: Traced, y: Traced) -> Traced:

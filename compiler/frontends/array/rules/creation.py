@@ -100,8 +100,10 @@ def arange(
     """Range; its length is known where the bounds are dims."""
     if stop is None:
         start, stop = 0, start
-    wanted = np.dtype(dtype) if dtype is not None else np.result_type(
-        _INT64, result_type(start, stop, step)
+    wanted = (
+        np.dtype(dtype)
+        if dtype is not None
+        else np.result_type(_INT64, result_type(start, stop, step))
     )
     low, high, by = (as_dim(v) for v in (start, stop, step))
     length = None

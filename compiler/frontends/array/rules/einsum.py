@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import string
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.frontends.array.build import cast, emit, lift
+from isomorph.frontends.array.build import broadcast, cast, emit, lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import result_type
 from isomorph.frontends.array.scope import current
-from isomorph.frontends.array.traced import Traced
-from isomorph.ir.dims import Expr
+
+if TYPE_CHECKING:
+    from isomorph.frontends.array.traced import Traced
+    from isomorph.ir.dims import Expr
 
 _INT32 = np.dtype(np.int32)
 
@@ -80,8 +82,6 @@ def _bind(
     sizes: dict[str, int | Expr],
     between: list[int | Expr],
 ) -> list[int | Expr]:
-    from isomorph.frontends.array.build import broadcast
-
     if not re.fullmatch(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*", term):
         raise TraceError(f"einsum {text!r}: {term!r} is not a list of letters")
     letters = term.replace("...", "")

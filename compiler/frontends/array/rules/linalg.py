@@ -1,4 +1,4 @@
-"""Products of arrays, norms and traces."""
+"""Products of arrays, diagonals and traces."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import result_type
 from isomorph.frontends.array.rules.arithmetic import is_float
 from isomorph.frontends.array.rules.einsum import einsum
-from isomorph.frontends.array.rules.reduction import max_, min_, reduce, sum_
+from isomorph.frontends.array.rules.reduction import sum_
 from isomorph.frontends.array.rules.shape import expand_dims, moveaxis, permuted, ravel, reshape
 from isomorph.frontends.array.rules.subscript import getitem
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ def matmul(x1: Any, x2: Any, /, dtype: Any = None) -> Traced:
     wanted = np.dtype(dtype) if dtype is not None else result_type(x1, x2)
     a, b = lift(x1, wanted), lift(x2, wanted)
     if not a.ndim or not b.ndim:
-        raise TraceError(f"matmul of {a.type} and {b.type}: scalars have no matrix product", "x * y")
+        raise TraceError(f"matmul of {a.type} and {b.type}: a scalar has none", "x * y")
     shape = _matmul_shape(a, b)
     if is_float(a) or wanted.itemsize >= 4:
         return emit("MatMul", a, b, shape=shape)
@@ -86,7 +87,7 @@ def outer(a: Any, b: Any, out: None = None) -> Traced:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
     """Contracted axes moved together, one MatMul, the free axes restored."""
     x, y = lift(a), lift(b)
-    if isinstance(axes, (int, np.integer)):
+    if is_number(axes):
         left = tuple(range(x.ndim - int(axes), x.ndim))
         right = tuple(range(int(axes)))
     else:
@@ -226,127 +227,6 @@ def _triangle(upper: int) -> Callable[..., Traced]:
     return rule
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Traced:  # noqa: A002
-    array = _inexact(lift(x))
-    if axis is None:
-        if ord is None:
-            flat = ravel(array)
-            found = emit("ReduceL2", flat, [0], keepdims=0)
-            return reshape(found, (1,) * array.ndim) if keepdims else found
-        axes = tuple(range(array.ndim))
-    else:
-        axes = axes_of(axis, array.ndim)
-    if len(axes) == 1:
-        return vector_norm(array, axis=axes, ord=2 if ord is None else ord, keepdims=keepdims)
-    if len(axes) != 2:
-        raise TraceError(f"a norm over {len(axes)} axes with ord={ord!r}: one or two are needed")
-    return _matrix_norm(array, axes, "fro" if ord is None else ord, keepdims)
-
-
-def _inexact(x: Traced) -> Traced:
-    return x if is_float(x) else cast(x, _FLOAT64)
-
-
-def vector_norm(
-    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2  # noqa: A002
-) -> Traced:
-    array = _inexact(lift(x))
-    if ord == 2:
-        return reduce("ReduceL2", array, axis, keepdims)
-    size = emit("Abs", array)
-    if ord == 1:
-        return reduce("ReduceL1", array, axis, keepdims)
-    if ord == np.inf:
-        return max_(size, axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return min_(size, axis, keepdims=keepdims)
-    if ord == 0:
-        zero = lift(0, array.dtype)
-        return sum_(cast(emit("Not", elementwise("Equal", array, zero)), array.dtype), axis,
-                    keepdims=keepdims)  # fmt: skip
-    if isinstance(ord, str):
-        raise TraceError(f"a vector norm of order {ord!r} does not exist")
-    powers = elementwise("Pow", size, lift(ord, array.dtype))
-    total = reduce("ReduceSum", powers, axis, keepdims)
-    return elementwise("Pow", total, lift(1 / ord, array.dtype))
-
-
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Traced:  # noqa: A002
-    array = _inexact(lift(x))
-    return _matrix_norm(array, axes_of((-2, -1), array.ndim), ord, keepdims)
-
-
-def _matrix_norm(x: Traced, axes: tuple[int, ...], order: Any, keepdims: bool) -> Traced:
-    if order in ("fro", "f"):
-        return reduce("ReduceL2", x, axes, keepdims)
-    if order not in (1, -1, np.inf, -np.inf):
-        raise TraceError(f"a matrix norm of order {order!r} needs singular values", "'fro', 1, inf")
-    rows, columns = axes
-    summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
-    sums = reduce("ReduceL1", x, summed, True)
-    found = (max_ if order > 0 else min_)(sums, other, keepdims=True)
-    if keepdims:
-        return found
-    return emit("Squeeze", found, np.array(sorted(axes), np.int64))
-
-
-def det(a: Any) -> Traced:
-    return emit("Det", _inexact(lift(a)))
-
-
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
-    array = lift(y)
-    axis = axis_of(axis, array.ndim)
-    before = (slice(None),) * axis
-    later, earlier = getitem(array, (*before, slice(1, None))), getitem(array, (*before, slice(-1)))
-    if x is None:
-        step: Any = dx
-    else:
-        points = lift(x)
-        step = getitem(points, slice(1, None)) - getitem(points, slice(-1))
-        if points.ndim == 1:
-            step = reshape(step, [-1 if i == axis else 1 for i in range(array.ndim)])
-    return sum_(step * (later + earlier) / 2.0, axis)
-
-
-def polyval(p: Any, x: Any) -> Traced:
-    """Horner's scheme."""
-    values = lift(x)
-    coefficients = list(p if isinstance(p, np.ndarray) else strong(p))
-    found: Any = values * 0
-    for coefficient in coefficients:
-        found = found * values + coefficient
-    return found
-
-
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: None = None
-           ) -> Traced:  # fmt: skip
-    """Piecewise linear; points are constants or traced, their number is fixed."""
-    at = cast(lift(x), _FLOAT64)
-    points, values = cast(lift(xp), _FLOAT64), cast(lift(fp), _FLOAT64)
-    count = points.dims[0]
-    if not isinstance(count, int) or count < 2:
-        raise TraceError(f"interp over {points.type}: two points or more, of fixed number")
-    above = emit("Unsqueeze", at, [-1])
-    place = sum_(elementwise("LessOrEqual", points, above), -1)
-    place = emit("Clip", place, np.array(1, np.int64), np.array(count - 1, np.int64))
-    low = elementwise("Sub", place, np.array(1, np.int64))
-    x0, x1 = emit("Gather", points, low), emit("Gather", points, place)
-    y0, y1 = emit("Gather", values, low), emit("Gather", values, place)
-    found = y0 + (y1 - y0) / (x1 - x0) * (at - x0)
-    first, last = getitem(points, 0), getitem(points, -1)
-    low_value = getitem(values, 0) if left is None else lift(left, _FLOAT64)
-    high_value = getitem(values, -1) if right is None else lift(right, _FLOAT64)
-    found = elementwise("Where", elementwise("Less", at, first), low_value, found)
-    return elementwise("Where", elementwise("GreaterOrEqual", at, last),
-                       high_value if right is None else _right(at, last, values, high_value), found)  # fmt: skip
-
-
-def _right(at: Traced, last: Traced, values: Traced, beyond: Traced) -> Traced:
-    """Past the last point, `right`; at it, its value."""
-    return elementwise("Where", elementwise("Greater", at, last), beyond, getitem(values, -1))
-
-
 UFUNCS: dict[str, Callable[..., Any]] = {
     "matmul": matmul,
     "vecdot": vecdot,
@@ -369,9 +249,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "diag": diag,
     "tril": _triangle(0),
     "triu": _triangle(1),
-    "trapezoid": trapezoid,
-    "polyval": polyval,
-    "interp": interp,
     "linalg.matmul": matmul,
     "linalg.outer": outer,
     "linalg.tensordot": tensordot,
@@ -381,8 +258,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg.cross": linalg_cross,
     "linalg.diagonal": linalg_diagonal,
     "linalg.trace": linalg_trace,
-    "linalg.norm": norm,
-    "linalg.vector_norm": vector_norm,
-    "linalg.matrix_norm": matrix_norm,
-    "linalg.det": det,
 }

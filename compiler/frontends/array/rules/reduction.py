@@ -107,7 +107,7 @@ def _extreme(op: str, pairwise: str) -> Callable[..., Traced]:
 
 
 def not_empty(x: Traced, axis: Any, what: str) -> None:
-    """numpy refuses extremes of nothing: the reduced dims are known, or recorded, to be 1 or more."""
+    """Numpy refuses extremes of nothing: the reduced dims are known or recorded to be ≥ 1."""
     for index in axes_of(axis, x.ndim):
         current().require(x.dims[index], ">=", 1, f"{what} over axis {index}")
 
@@ -131,7 +131,7 @@ def mean(
     *,
     where: Any = True,
 ) -> Traced:
-    """numpy averages integers in float64 and float16 in float32."""
+    """Numpy averages integers in float64 and float16 in float32."""
     x = lift(a)
     wanted = np.dtype(dtype) if dtype is not None else _inexact(x.dtype)
     inner = _FLOAT32 if wanted == _FLOAT16 and x.dtype == _FLOAT16 else wanted
@@ -239,94 +239,12 @@ def _arg(op: str) -> Callable[..., Traced]:
     return rule
 
 
-def _cumulative(op: str) -> Callable[..., Traced]:
-    def rule(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Traced:
-        x = lift(a)
-        x = cast(x, accumulator(x, dtype))
-        if axis is None:
-            x, axis = emit("Reshape", x, [-1], shape=(product(x.dims),)), 0
-        own = x.dtype
-        if not is_float(x) and own.itemsize < 4:
-            x = cast(x, _INT32)
-        found = emit(op, x, np.array(axis_of(axis, x.ndim), np.int64), shape=x.dims)
-        return cast(found, own)
-
-    return rule
-
-
-def _cumulative_with_initial(op: str, neutral: int) -> Callable[..., Traced]:
-    plain = _cumulative(op)
-
-    def rule(
-        x: Any,
-        /,
-        *,
-        axis: Any = None,
-        dtype: Any = None,
-        out: None = None,
-        include_initial: bool = False,
-    ) -> Traced:
-        array = lift(x)
-        if axis is None and array.ndim > 1:
-            raise TraceError(f"cumulative operations on {array.type} need `axis`")
-        chosen = axis_of(axis or 0, array.ndim)
-        found = plain(array, chosen, dtype)
-        if not include_initial:
-            return found
-        pads = [0] * (2 * found.ndim)
-        pads[chosen] = 1
-        return emit("Pad", found, pads, lift(neutral, found.dtype))
-
-    return rule
-
-
-def _ignoring_nan(name: str, neutral: float) -> Callable[..., Traced]:
-    """sum and prod of what is not NaN."""
-    plain = sum_ if name == "sum" else prod
-
-    def rule(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
-             ) -> Traced:
-        x = lift(a)
-        if is_float(x):
-            x = where(emit("IsNaN", x), lift(neutral, x.dtype), x)
-        return plain(x, axis, dtype, keepdims=keepdims)
-
-    return rule
-
-
-def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
-) -> Traced:
-    x = lift(a)
-    if not is_float(x):
-        return mean(x, axis, dtype, keepdims=keepdims)
-    present = emit("Not", emit("IsNaN", x))
-    total = nansum(x, axis, dtype, keepdims=keepdims)
-    return elementwise("Div", total, sum_(present, axis, total.dtype, keepdims=keepdims))
-
-
-def _nan_extreme(worst: float) -> Callable[..., Traced]:
-    plain = max_ if worst < 0 else min_
-
-    def rule(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Traced:
-        x = lift(a)
-        if not is_float(x):
-            return plain(x, axis, keepdims=keepdims)
-        nan = emit("IsNaN", x)
-        found = plain(where(nan, lift(worst, x.dtype), x), axis, keepdims=keepdims)
-        return where(all_(nan, axis, keepdims=keepdims), lift(np.nan, x.dtype), found)
-
-    return rule
-
-
 sum_ = _summing("ReduceSum", 0)
 prod = _summing("ReduceProd", 1)
 max_ = _extreme("ReduceMax", "Max")
 min_ = _extreme("ReduceMin", "Min")
 all_ = _quantifier("ReduceMin", neutral=True)
 any_ = _quantifier("ReduceMax", neutral=False)
-cumsum = _cumulative("CumSum")
-nansum = _ignoring_nan("sum", 0)
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": sum_,
@@ -345,13 +263,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ptp": ptp,
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
-    "cumsum": cumsum,
-    "cumprod": _cumulative("CumProd"),
-    "cumulative_sum": _cumulative_with_initial("CumSum", 0),
-    "cumulative_prod": _cumulative_with_initial("CumProd", 1),
-    "nansum": nansum,
-    "nanprod": _ignoring_nan("prod", 1),
-    "nanmean": nanmean,
-    "nanmax": _nan_extreme(-np.inf),
-    "nanmin": _nan_extreme(np.inf),
 }

@@ -18,7 +18,7 @@ from isomorph.frontends.array.build import (
 )
 from isomorph.frontends.array.build import where as choose_by
 from isomorph.frontends.array.errors import TraceError
-from isomorph.frontends.array.promote import is_weak, result_type
+from isomorph.frontends.array.promote import is_weak, limits, result_type
 from isomorph.frontends.array.rules.arithmetic import is_float
 from isomorph.frontends.array.rules.reduction import any_, sum_
 from isomorph.frontends.array.rules.shape import expanded, ravel, reshape
@@ -59,9 +59,7 @@ def flatnonzero(a: Any) -> Traced:
     return nonzero(ravel(a))[0]
 
 
-def take(
-    a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise"
-) -> Traced:
+def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Traced:
     """Gather; `mode` says what becomes of indices out of range, as in numpy."""
     x = lift(a)
     if axis is None:
@@ -156,14 +154,9 @@ def clip(
 def _fitting(bound: Any, dtype: np.dtype[Any]) -> Any:
     """A Python integer bound beyond the dtype bounds nothing, in numpy."""
     if dtype.kind in "iu" and is_weak(bound) and type(bound) is int:
-        limits = np.iinfo(dtype)
-        return builtin_clip(bound, limits.min, limits.max)
+        range_ = limits(dtype)
+        return min(max(bound, int(range_.min)), int(range_.max))
     return bound
-
-
-def builtin_clip(value: int, low: int, high: int) -> int:
-    """`value` within a range."""
-    return low if value < low else high if value > high else value
 
 
 def nan_to_num(
@@ -172,23 +165,16 @@ def nan_to_num(
     array = lift(x)
     if not is_float(array):
         return array
-    limits = _limits(array.dtype)
+    range_ = limits(array.dtype)
     zero = lift(0, array.dtype)
     infinite = emit("IsInf", array)
     above = elementwise("And", infinite, elementwise("Greater", array, zero))
     below = elementwise("And", infinite, elementwise("Less", array, zero))
     found = choose_by(emit("IsNaN", array), lift(nan, array.dtype), array)
-    top = limits[1] if posinf is None else posinf
-    bottom = limits[0] if neginf is None else neginf
+    top = range_.max if posinf is None else posinf
+    bottom = range_.min if neginf is None else neginf
     found = choose_by(above, lift(top, array.dtype), found)
     return choose_by(below, lift(bottom, array.dtype), found)
-
-
-def _limits(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    import ml_dtypes
-
-    found = ml_dtypes.finfo(dtype)
-    return found.min, found.max
 
 
 def isin(
@@ -239,7 +225,8 @@ def iota(dims: tuple[Size, ...]) -> Traced:
 
     total = product(dims)
     if not isinstance(total, Expr):
-        return lift(np.arange(total, dtype=np.int64).reshape([int(d) for d in dims]))
+        fixed = [d for d in dims if isinstance(d, int)]
+        return lift(np.arange(total, dtype=np.int64).reshape(fixed))
     limit = emit("Squeeze", ints([total]), [0])
     zero, one = np.array(0, np.int64), np.array(1, np.int64)
     return reshape(emit("Range", zero, limit, one, shape=(total,)), dims)

@@ -10,6 +10,7 @@ from isomorph.frontends.array.build import axes_of, axis_of, broadcast, emit, in
 from isomorph.frontends.array.dims import TracedDim
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr, floor_div
 
@@ -23,7 +24,7 @@ def sizes(shape: Any) -> list[Any]:
     """A shape argument as a list of ints, dims and traced scalars."""
     if isinstance(shape, Traced) and shape.ndim == 1:
         return list(shape)
-    if isinstance(shape, (tuple, list, np.ndarray)):
+    if is_many(shape) or isinstance(shape, np.ndarray):
         return [_size(s) for s in shape]
     return [_size(shape)]
 
@@ -105,7 +106,7 @@ def squeeze(a: Any, axis: Any = None) -> Traced:
 
 def expand_dims(a: Any, axis: Any = 0) -> Traced:
     x = lift(a)
-    many = axis if isinstance(axis, (tuple, list)) else (axis,)
+    many = axis if is_many(axis) else (axis,)
     axes = axes_of(tuple(many), x.ndim + len(many))
     return emit("Unsqueeze", x, np.array(sorted(axes), np.int64)) if axes else x
 

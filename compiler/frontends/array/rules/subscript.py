@@ -12,6 +12,7 @@ from isomorph.frontends.array.dims import TracedDim, as_dim
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.rules.shape import permuted
 from isomorph.frontends.array.scope import current
+from isomorph.frontends.array.structure import is_many, is_ndarray, is_number, is_slice
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr, floor_div, minimum
 
@@ -57,8 +58,9 @@ def _dim(expr: Expr) -> TracedDim:
 
 
 def _items(key: Any) -> list[Any]:
-    keys = list(key) if isinstance(key, tuple) else [key]
-    return [_item(k) for k in keys]
+    if is_many(key) and isinstance(key, tuple):
+        return [_item(k) for k in key]
+    return [_item(key)]
 
 
 def _filled(x: Traced, items: list[Any]) -> tuple[list[Any], bool]:
@@ -80,15 +82,15 @@ def _filled(x: Traced, items: list[Any]) -> tuple[list[Any], bool]:
 
 
 def _item(key: Any) -> Any:
-    if key is None or key is Ellipsis or isinstance(key, slice):
+    if key is None or key is Ellipsis or is_slice(key):
         return key
     if isinstance(key, (bool, np.bool_)):
         raise TraceError(f"x[{key}] adds or drops everything", "x[None], or the array itself")
     dim = as_dim(key)
     if dim is not None:
         return _Pick(dim)
-    if isinstance(key, Traced) or isinstance(key, (np.ndarray, list, tuple)):
-        array = lift(np.zeros(0, np.int64) if isinstance(key, (list, tuple)) and not key else key)
+    if isinstance(key, Traced) or is_ndarray(key) or is_many(key):
+        array = lift(np.zeros(0, np.int64) if is_many(key) and not key else key)
         if array.dtype.kind not in "biu":
             raise TraceError(
                 f"an index of {array.type}: integers or bools are needed", "xp.astype(i, xp.int64)"
@@ -185,12 +187,12 @@ def _basic(x: Traced, items: Sequence[Any]) -> Traced:
     return x
 
 
-def _ahead(item: Any, dim: Size) -> slice | None:
+def _ahead(item: Any, dim: Size) -> slice[Any, Any, Any] | None:
     """For a backward slice of an open axis, the forward slice of what it walks over.
 
     ONNX moves a start before the first element onto it, where numpy finds nothing.
     """
-    if not isinstance(item, slice) or isinstance(dim, int) or not isinstance(item.step, int):
+    if not is_slice(item) or isinstance(dim, int) or not isinstance(item.step, int):
         return None
     if item.step > 0 or (item.start is None and item.stop is None):
         return None
@@ -210,7 +212,7 @@ def _wrapped(values: Sequence[Any]) -> list[Any]:
 
 
 def _check_bounds(x: Traced, axis: int, at: Size) -> None:
-    """numpy's IndexError: known not to come, or recorded as a constraint."""
+    """Numpy's IndexError: known not to come, or recorded as a constraint."""
     what = f"index {at} of axis {axis} of {x.type}"
     facts = current().trace.facts
     if facts.decide(at, ">=", 0) is False:
@@ -219,10 +221,10 @@ def _check_bounds(x: Traced, axis: int, at: Size) -> None:
         current().require(x.dims[axis], ">=", at + 1, what)
 
 
-def _bounds(item: slice, dim: Size) -> tuple[Any, Any, int, Size | None] | None:
+def _bounds(item: slice[Any, Any, Any], dim: Size) -> tuple[Any, Any, int, Size | None] | None:
     """(start, end, step, resulting size) for the Slice operator; `None` when all is kept."""
     step = 1 if item.step is None else item.step
-    if not isinstance(step, (int, np.integer)) or step == 0:
+    if not is_number(step) or step == 0:
         raise TraceError(f"a slice step of {step!r}: a number other than 0 is needed")
     step = int(step)
     start, end = _bound(item.start), _bound(item.stop)
@@ -252,7 +254,7 @@ def _bound(value: Any) -> Any:
     return index()
 
 
-def _fixed(item: slice, dim: int) -> tuple[int, int, int, int]:
+def _fixed(item: slice[Any, Any, Any], dim: int) -> tuple[int, int, int, int]:
     """Bounds that need no clamping."""
     places = range(*item.indices(dim))
     if not places:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def log1p(x: Traced) -> Traced:
-    """log(u)·x/(u−1), u = 1+x: the rounding of u cancels (Higham, Accuracy and Stability, §1.14)."""
+    """log(u)·x/(u−1), u = 1+x: the rounding of u cancels (Higham, Accuracy, §1.14)."""
     one = scalar(x, 1)
     u = elementwise("Add", x, one)
     gained = elementwise("Sub", u, one)
@@ -75,7 +75,7 @@ def arctan2(y: Traced, x: Traced) -> Traced:
 
 
 def logaddexp(x: Traced, y: Traced) -> Traced:
-    """max + softplus(−|x−y|); equal operands, infinite ones too, give x + log 2."""
+    """Max + softplus(−|x−y|); equal operands, infinite ones too, give x + log 2."""
     larger = elementwise("Max", x, y)
     apart = emit("Softplus", emit("Neg", emit("Abs", elementwise("Sub", x, y))))
     same = elementwise("Add", x, scalar(x, np.log(2)))
@@ -91,7 +91,7 @@ def logaddexp2(x: Traced, y: Traced) -> Traced:
 def sinc(x: Traced) -> Traced:
     angle = elementwise("Mul", x, scalar(x, np.pi))
     ratio = elementwise("Div", emit("Sin", angle), angle)
-    return where(less(emit("Abs", x), scalar(x, np.finfo(np.float32).tiny)), scalar(x, 1), ratio)
+    return where(less(emit("Abs", x), scalar(x, 1e-37)), scalar(x, 1), ratio)
 
 
 UFUNCS: dict[str, str | Callable[..., Any]] = {

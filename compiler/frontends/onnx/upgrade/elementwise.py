@@ -73,7 +73,7 @@ def _dropout_7(op: Op, patch: Patch) -> None:
 
 def _dropout_10(op: Op, patch: Patch) -> None:
     """The mask had the data's element type."""
-    if len(op.results) == 1:
+    if len(op.outputs) == 1:
         restate(op, patch, 10)
         return
     build = Build(op, patch)
@@ -81,13 +81,12 @@ def _dropout_10(op: Op, patch: Patch) -> None:
 
 
 def _masked(build: Build, ratio: Value, training: Value | None) -> None:
-    """The canonical Dropout, its mask cast to what old versions gave."""
-    wanted = len(build.old.outputs)
-    results = build.op(
-        "Dropout", (build.operand(), ratio, training)[: 3 if training else 2], {}, wanted
-    )
-    mask = build.cast(results[1], build.dtype()) if wanted == 2 else None
-    build.done(results[0], mask)
+    """The canonical Dropout; the mask, where it is read, is cast to what old versions gave."""
+    mask = build.old.outputs[1] if len(build.old.outputs) > 1 else None
+    wanted = 2 if mask is not None and build.patch.graph.is_used(mask) else 1
+    operands = (build.operand(), ratio) if training is None else (build.operand(), ratio, training)
+    results = build.op("Dropout", operands, {}, wanted)
+    build.done(results[0], build.cast(results[1], build.dtype()) if wanted == 2 else None)
 
 
 def _dropout_12(op: Op, patch: Patch) -> None:

@@ -1,0 +1,169 @@
+"""What a trace refuses, in which words, and what it only lists."""
+
+# ruff: noqa: ARG005, PLW0108, RUF034 - the line that is named is the lambda's
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isomorph import array as xp
+from isomorph.frontends.array import TraceError
+from isomorph.ir.interpret import interpret
+from tests.frontends.array.tracing import agree, line_of, refused, traced
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("fn", "what", "instead"),
+        [
+            (lambda x: x if x.sum() > 0 else -x, "`if`", "xp.where"),
+            (lambda x: x if x[0, 0] else -x, "`if`", "xp.cond"),
+            (lambda x: x and 1, "`and`", "&"),
+            (lambda x: int(x[0, 0]), "int()", "xp.astype"),
+            (lambda x: float(x[0, 0]), "float()", "xp.astype"),
+            (lambda x: np.asarray(x), "numpy.asarray", "xp.asarray"),
+            (lambda x: np.array([x, x]), "numpy.asarray", "xp.stack"),
+            (lambda x: x.item(), ".item()", "the array itself"),
+            (lambda x: x.tolist(), ".tolist()", "the array itself"),
+            (lambda x: 1.0 in x, "`in`", "xp.any"),
+            (lambda x: [0, 1, 2][x[0, 0].astype(int)], "an index or a size", "x[i]"),
+            (lambda x: np.add(x, 1, out=np.zeros((3, 2))), "out=", "plain call"),
+            (lambda x: np.sum(x, out=np.zeros(())), "out=", "y = np.sum(…)"),
+            (lambda x: np.add(x, 1, where=np.ones(2, bool)), "where=", "xp.where"),
+            (lambda x: x.sort(), "sort()", "xp.sort"),
+            (lambda x: np.copyto(x, 0), "writes in place", "xp.where"),
+            (lambda x: np.add.at(x, 0, 1), "writes in place", "xp.at"),
+            (lambda x: "a" + x, "", ""),
+        ],
+    )
+    def test_what_needs_numbers(self, fn: Any, what: str, instead: str):
+        with pytest.raises(TypeError) as caught:
+            traced(fn, "x: float32[3, 2]")
+        if what:
+            assert isinstance(caught.value, TraceError)
+            assert what in str(caught.value)
+            assert instead in caught.value.instead
+            assert "test_refusals.py:" in str(caught.value)
+
+    def test_the_line_is_the_one_in_the_users_helper(self):
+        def helper(x: Any) -> Any:
+            y = np.exp(x)
+            return y if y.mean() > 1 else x
+
+        def fn(x: Any) -> Any:
+            return helper(x) + 1
+
+        assert line_of(helper, 2) in str(refused(fn, "x: float32[3]"))
+
+    def test_attributes_that_do_not_exist(self):
+        with pytest.raises(AttributeError, match="did you mean 'reshape'"):
+            traced(lambda x: x.reshap(3), "x: float32[3]")
+        with pytest.raises(AttributeError, match=r"has no 'sofmax'"):
+            _ = xp.sofmax
+        with pytest.raises(AttributeError, match="did you mean 'mean'"):
+            _ = xp.meen
+
+    def test_what_is_returned_must_be_arrays(self):
+        assert "returns None" in str(refused(lambda x: None, "x: float32[3]"))
+        assert "returns no array" in str(refused(lambda x: (), "x: float32[3]"))
+        assert "array of Python objects" in str(refused(lambda x: object(), "x: float32[3]"))
+
+    def test_an_array_does_not_outlive_its_trace(self):
+        kept: list[Any] = []
+        traced(lambda x: kept.append(x) or x + 1, "x: float32[3]")
+        with pytest.raises(TraceError, match="after its trace has ended"):
+            kept[0] + 1
+
+    def test_arguments_that_are_not_captured_are_named(self):
+        assert "dtypo" in str(refused(lambda x: xp.sum(x, dtypo=1), "x: float32[3]"))
+
+    def test_an_error_ends_the_trace_and_the_next_one_starts_afresh(self):
+        refused(lambda x: x if x.any() else x, "x: float32[3]")
+        assert len(traced(lambda x: x + 1, "x: float32[3]")) == 1
+
+
+class TestInPlace:
+    def test_augmented_assignment_rebinds_every_name(self):
+        def fn(x: Any) -> Any:
+            y = x * 1
+            z = y
+            y += 1
+            y *= 2.0
+            y **= 2
+            return y, z
+
+        agree(fn, np.arange(3, dtype=np.float32))
+
+    def test_the_dtype_stays(self):
+        agree(lambda x: (x * 1).__iadd__(np.float64(1)), np.ones(3, np.float32))
+        assert "numpy refuses" in str(refused(lambda x: x.__iadd__(1.5), "x: int64[3]"))
+
+    def test_the_shape_stays(self):
+        assert "to an array of shape (3,)" in str(
+            refused(lambda x: x.__iadd__(np.ones((2, 3))), "x: float64[3]")
+        )
+
+    def test_a_view_that_was_taken_before_is_refused(self):
+        def fn(x: Any) -> Any:
+            row = x[0]
+            x += 1
+            return row
+
+        error = refused(fn, "x: float32[3, 2]")
+        assert "shares memory" in str(error)
+        assert line_of(fn, 2) in str(error)
+
+    def test_a_copy_that_was_taken_before_is_not(self):
+        def fn(x: Any) -> Any:
+            row = x[0].copy()
+            x += 1
+            return row, x
+
+        graph = traced(fn, "x: float32[3, 2]")
+        found = interpret(graph, [np.zeros((3, 2), np.float32)])
+        np.testing.assert_array_equal(found[0], np.zeros(2))
+
+    def test_numpy_arrays_do_not_take_traced_values(self):
+        def fn(x: Any) -> Any:
+            w = np.zeros(3)
+            w += x
+            return w
+
+        assert "out=" in str(refused(fn, "x: float64[3]"))
+
+
+class TestUnsupported:
+    def test_all_are_listed_with_their_lines(self):
+        def fn(x: Any) -> Any:
+            inverse = np.linalg.inv(x)
+            values = np.linalg.eigvalsh(inverse)
+            return np.fft.rfft(values).real, np.i0(x), np.gcd(x.astype(int), 2)
+
+        graph = traced(fn, "x: float64[4, 4]")
+        found = [(op.type, op.where.rpartition(":")[2]) for op in graph.ops() if op.domain]
+        first = fn.__code__.co_firstlineno
+        assert found == [
+            ("linalg.inv", str(first + 1)),
+            ("linalg.eigvalsh", str(first + 2)),
+            ("fft.rfft", str(first + 3)),
+            ("i0", str(first + 3)),
+            ("gcd", str(first + 3)),
+        ]
+        assert {op.domain for op in graph.ops() if op.domain} == {"isomorph.unsupported"}
+        assert [str(v.type) for v in graph.outputs][1:] == ["float64[4, 4]", "int64[4, 4]"]
+
+    def test_open_dims_are_followed(self):
+        graph = traced(lambda x: np.linalg.svd(x, compute_uv=False), "x: float64[b, n, 3]")
+        assert str(graph.outputs[0].type) == "float64[b, 3]"
+
+    def test_what_cannot_be_told_is_an_error_at_once(self):
+        error = refused(lambda x: np.piecewise(x, [x > 0], [object()]), "x: float64[3]")
+        assert "np.piecewise is not captured" in str(error)
+
+    def test_the_closest_function_is_named(self):
+        graph = traced(lambda x: np.nancumsum(x), "x: float64[3]")
+        (op,) = graph.ops()
+        assert "cumsum" in op.attributes["remedy"]
