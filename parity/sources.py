@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from isomorph.frontends.kind import is_torch
 from isomorph.ir.errors import IsomorphError, SpecError
 from isomorph.ir.graph import Graph
 from isomorph.ir.interpret import Program
@@ -144,7 +145,7 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
     """The reference that a user named.
 
     Args:
-        source: a graph, a path, or a function.
+        source: a graph, a path, a torch module or program, or a function.
         inputs: specifications: texts or `InputSpec`s; they add domains and constraints to a graph.
         candidate: gives the inputs of a function that has no specifications.
 
@@ -153,15 +154,19 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
         InvalidModelError: when a file cannot be read.
     """
     specs = _specs(inputs)
-    if isinstance(source, str | Path):
+    if isinstance(source, Graph) and "function" in source.extra:
+        from isomorph.parity.pytorch import TorchReference
+
+        return TorchReference(source.extra["function"], _with_specs(source, specs), traced=True)
+    if isinstance(source, str | Path) and not is_torch(source):
         graph = read(source)
         return GraphReference(_with_specs(graph, specs), str(source), Path(source))
     if isinstance(source, Graph):
         return GraphReference(_with_specs(source, specs))
-    if not callable(source):
+    if not callable(source) and not is_torch(source):
         raise IsomorphError(
             f"cannot compare with {type(source).__name__} {source!r}: expected a graph, the path "
-            "of an .onnx file, or a function on arrays"
+            "of an .onnx or .pt2 file, a torch module, or a function on arrays"
         )
     shell = Graph(getattr(source, "__name__", "function"))
     if specs:
@@ -175,6 +180,10 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
             shell.add_input(value.name, value.type)
         shell.constraints = list(candidate.constraints)
         shell.domains = dict(candidate.domains)
+    if is_torch(source):
+        from isomorph.parity.pytorch import TorchReference, origin_of
+
+        return TorchReference(origin_of(source, specs), shell, traced=False)
     return FunctionReference(source, shell)
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
+from isomorph.frontends.array.decide import Facts
 from isomorph.frontends.torch import guards, sizes, trial
 from isomorph.frontends.torch.capture import Captured, capture, name_of
 from isomorph.frontends.torch.context import Context
 from isomorph.frontends.torch.errors import TraceError
 from isomorph.frontends.torch.lower import Lowering
 from isomorph.frontends.torch.mutation import functional
+from isomorph.frontends.torch.origin import Origin
 from isomorph.frontends.torch.symbols import Symbols
 from isomorph.ir.dims import Constraint, Expr
 from isomorph.ir.errors import SpecError
@@ -60,7 +62,8 @@ def trace_torch(
     results = Lowering(context).program(captured.program, values)
     context.scope.place = Source()
     _outputs(context, captured, results, output_names)
-    graph.extra["function"] = source if not isinstance(source, str | Path) else captured.program
+    origin = captured.program if isinstance(source, str | Path) else source
+    graph.extra["function"] = Origin(origin, captured.parameters)
     if captured.notes:
         graph.extra["notes"] = tuple(dict.fromkeys(captured.notes))
     return graph
@@ -165,7 +168,12 @@ def _assume(graph: Graph, captured: Captured, symbols: Symbols) -> None:
     kept, notes = guards.constraints(found, symbols, inputs)
     captured.notes += notes
     _agree(captured, kept)
-    kept += guards.ranges(captured.program, symbols, inputs)
+    known = Facts([*declared, *kept])
+    kept += [
+        c
+        for c in guards.ranges(captured.program, symbols, inputs)
+        if known.decide(c.left, c.relation, c.right) is not True
+    ]
     if captured.module is not None:
         kept, notes = trial.proven(captured, kept, inputs)
         captured.notes += notes
