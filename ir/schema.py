@@ -133,17 +133,6 @@ def operators(domain: str = "") -> tuple[str, ...]:
     return tuple(n for n, s in found if s is not None and not s.deprecated)
 
 
-def function_body(domain: str, name: str, opset: int) -> onnx.FunctionProto | None:
-    """The operator's own definition as a graph of simpler ones, where the standard gives one."""
-    since = since_version(domain, name, opset)
-    if since is None:
-        return None
-    raw = _raw(domain, name, since)
-    if not raw.has_function:
-        return None
-    return raw.function_body
-
-
 def body(
     domain: str, name: str, version: int, opset: int, node: bytes, types: list[bytes]
 ) -> onnx.FunctionProto | None:

@@ -81,6 +81,9 @@ def move(
         waiting = deque(current.ops())
         while waiting:
             op = waiting.popleft()
+            if op not in current.nx:
+                continue  # a step for another op took it out
+            patch = Patch(current, op)
             try:
                 found = next_step(op)
                 if found is None:
@@ -93,7 +96,6 @@ def move(
                     op.version = version
                     waiting.appendleft(op)
                 else:
-                    patch = Patch(current, op)
                     step(op, patch)
                     patch.apply()
                     root = roots.pop(op, (op.type, op.version))
@@ -101,6 +103,7 @@ def move(
                     waiting.extendleft(reversed(patch.made))
                 changed = True
             except InexpressibleError as error:
+                patch.discard()
                 stuck.append(_stuck(op, error, roots.get(op)))
                 stack.extend(g for _, g in op.subgraphs())
     return changed, stuck
@@ -122,8 +125,8 @@ def _stuck(op: Op, error: InexpressibleError, root: tuple[str, int] | None) -> I
 def fits(op: Op, version: int) -> str:
     """Why an op cannot simply be given another version of its schema; empty when it can.
 
-    Checked: element types, number of operands and results, attributes that the other lacks
-    (allowed at their default).
+    Checked: element types, number of operands and results, what the other requires, and
+    attributes that it lacks (allowed at their default).
     """
     other = schema.schema(op.domain, op.type, version)
     if other is None:
@@ -134,6 +137,12 @@ def fits(op: Op, version: int) -> str:
         return f"{op.type}-{version} takes at most {other.max_inputs} inputs, not {len(op.inputs)}"
     if len(op.outputs) > other.max_outputs:
         return f"{op.type}-{version} has at most {other.max_outputs} outputs"
+    for index, formal in enumerate(other.inputs):
+        if not formal.optional and not formal.variadic and op.input(index) is None:
+            return f"{op.type}-{version} needs input {index} ({formal.name})"
+    for attribute in other.attributes.values():
+        if attribute.required and attribute.name not in op.attributes:
+            return f"{op.type}-{version} needs the attribute {attribute.name!r}"
     for values, output in ((op.inputs, False), (op.outputs, True)):
         for index, value in enumerate(values):
             if value is None or not isinstance(value.type, TensorType):
