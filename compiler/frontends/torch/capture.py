@@ -26,6 +26,28 @@ if TYPE_CHECKING:
     from isomorph.frontends.spec import InputSpec
 
 
+@dataclass(frozen=True)
+class Mode:
+    """One way to capture.
+
+    Attributes:
+        name: for notes.
+        strict: whether torch reads the Python code instead of running it.
+        oblivious: whether sizes may turn out 0 or 1; otherwise torch takes it that they do not.
+    """
+
+    name: str
+    strict: bool
+    oblivious: bool
+
+
+_MODES = (
+    Mode("plainly", strict=False, oblivious=True),
+    Mode("as if no size were 0 or 1", strict=False, oblivious=False),
+    Mode("in torch's strict mode", strict=True, oblivious=True),
+)
+
+
 @dataclass
 class Captured:
     """A program, and what is known of how it came about.
@@ -56,7 +78,24 @@ class Function(torch.nn.Module):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
-        self.forward = function
+        self.forward = function if _has_signature(function) else _plain(function)
+
+
+def _has_signature(function: Any) -> bool:
+    try:
+        inspect.signature(function)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _plain(function: Any) -> Any:
+    """A Python function in place of a built-in one, which does not tell its parameters."""
+
+    def forward(*args: Any) -> Any:
+        return function(*args)
+
+    return forward
 
 
 def capture(source: Any, specs: Sequence[InputSpec]) -> Captured:
@@ -121,26 +160,22 @@ def _of_module(source: Any, module: Any, specs: Sequence[InputSpec]) -> Captured
     shapes = _dynamic(module, parameters, ordered)
     first: BaseException | None = None
     with watched() as log:
-        for chosen in sizes.attempts(ordered):
-            args, kwargs = arguments(parameters, ordered, chosen)
-            try:
-                program = _export(module, args, kwargs, shapes, strict=False)
-            except Exception as error:  # noqa: BLE001 - anything may come out of the user's code; it is told below
-                first = first or error
-                if not failures.may_depend_on_sizes(error):
+        for mode in _MODES:
+            for chosen in sizes.attempts(ordered):
+                args, kwargs = arguments(parameters, ordered, chosen)
+                try:
+                    program = _export(module, args, kwargs, shapes, mode)
+                except Exception as error:  # noqa: BLE001 - anything may come out of the user's code; it is told below
+                    first = first or error
+                    if failures.may_depend_on_sizes(error):
+                        continue
                     break
-                continue
-            return _captured(program, parameters, ordered, module, chosen, log)
-        chosen = next(sizes.attempts(ordered))
-        args, kwargs = arguments(parameters, ordered, chosen)
-        try:
-            program = _export(module, args, kwargs, shapes, strict=True)
-        except Exception:  # noqa: BLE001 - the first failure is the one to tell
-            raise failures.translated(first, called, parameters, ordered, log) from first
-        found = _captured(program, parameters, ordered, module, chosen, log)
-        why = str(first).strip().split("\n")[0]
-        found.notes.append(f"captured in torch's strict mode, the plain one having failed: {why}")
-        return found
+                found = _captured(program, parameters, ordered, module, chosen, log)
+                if first is not None and mode is not _MODES[0]:
+                    why = str(first).strip().split("\n")[0]
+                    found.notes.append(f"captured {mode.name}, the usual way having failed: {why}")
+                return found
+    raise failures.translated(first, called, parameters, ordered, log) from first
 
 
 def _captured(
@@ -222,19 +257,18 @@ def _hint(dim: Expr, ranges: dict[str, tuple[float, float]]) -> Any:
     return dynamic(**bounds) if bounds else dynamic
 
 
-def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], *, strict: bool) -> Any:
-    with capturing():
-        return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=strict)
+def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], mode: Mode) -> Any:
+    with capturing(), symbolic.patch(backed_size_oblivious=mode.oblivious):
+        return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=mode.strict)
 
 
 @contextmanager
 def capturing() -> Iterator[None]:
-    """No gradients, no fused fast paths, no invented lower bounds, no warnings to the terminal."""
+    """No gradients, no fused fast paths, no warnings to the terminal."""
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
         stack.enter_context(torch.no_grad())
-        stack.enter_context(symbolic.patch(backed_size_oblivious=True))
         fast = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)
         stack.callback(torch.backends.mha.set_fastpath_enabled, fast)

@@ -16,7 +16,7 @@ from isomorph.ir.dims import Constraint
 from isomorph.ir.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _HOOK = "_log_guard"
 """The method of torch's ShapeEnv that is told of every guard as it is made."""
@@ -89,7 +89,7 @@ def shape_env(program: Any) -> Any:
 
 
 def constraints(
-    guards: Sequence[Guard], symbols: Symbols, inputs: frozenset[str]
+    guards: Sequence[Guard], symbols: Symbols, inputs: frozenset[str], sizes: Mapping[str, int]
 ) -> tuple[list[Constraint], list[str]]:
     """Guards as constraints on the inputs' dims, and as notes where they depend on data.
 
@@ -102,7 +102,7 @@ def constraints(
         where = f" at {guard.source}" if str(guard.source) else ""
         reason = f"captured{where}" if not guard.internal else f"assumed by torch{where}"
         try:
-            found = symbols.relations(guard.expr, reason)
+            found = symbols.relations(guard.expr, reason, sizes)
         except UntranslatableError as error:
             raise TraceError(
                 f"the module relies on `{guard.expr}`, which cannot be kept as a constraint "

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from isomorph.frontends.torch.capture import capturing
+
 _SAME = ("aten.dropout.default", "aten.alpha_dropout.default", "aten.feature_dropout.default")
 """Operators that return their own argument in evaluation, though their schema does not say so."""
 
@@ -25,7 +27,8 @@ def functional(program: Any) -> Any:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         if node.target._schema.is_mutable and not _is_simple(node, position):  # noqa: SLF001 - as above
-            return program.run_decompositions({})
+            with capturing():
+                return program.run_decompositions({})
     return program
 
 

@@ -12,7 +12,7 @@ from isomorph.ir.dims import Constraint, Expr, floor_div, maximum, minimum, symb
 from isomorph.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Whole = int | Expr
 
@@ -70,16 +70,26 @@ class Symbols:
         """The type of a (fake) tensor."""
         return TensorType(dtype_of(value.dtype), tuple(self.dim_or_none(d) for d in value.shape))
 
-    def relations(self, guard: Any, reason: str = "") -> list[Constraint]:
+    def relations(
+        self, guard: Any, reason: str = "", sizes: Mapping[str, int] | None = None
+    ) -> list[Constraint]:
         """A guard as constraints that hold together; trivially true ones are left out.
 
+        Of alternatives the one that held at the sizes of the capture is kept.
+
         Raises:
-            UntranslatableError: for what no list of constraints says, such as `Or`.
+            UntranslatableError: for what no list of constraints says.
         """
         if guard in (True, sympy.true):
             return []
         if isinstance(guard, sympy.And):
-            return [c for part in guard.args for c in self.relations(part, reason)]
+            return [c for part in guard.args for c in self.relations(part, reason, sizes)]
+        if isinstance(guard, sympy.Or):
+            for part in guard.args:
+                found = self.relations(part, reason, sizes)
+                if all(c.holds(sizes or {}) for c in found):
+                    return found
+            raise UntranslatableError(str(guard))
         negated = isinstance(guard, sympy.Not)
         inner = guard.args[0] if negated else guard
         for kind, name in _RELATIONS.items():

@@ -131,8 +131,11 @@ def _bind(symbols: Symbols, spec: InputSpec, value: torch.Tensor) -> None:
                 f"{size} in the specification, or a program exported with that axis dynamic",
                 source=Source(),
             )
-        if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
-            symbols.bind(str(size.node.expr), dim if dim is not None else symbols.dim(size))
+        if isinstance(size, torch.SymInt) and isinstance(dim, Expr):
+            own = getattr(size.node, "_expr", size.node.expr)  # before torch found it equal to another
+            for expr in (own, size.node.expr):
+                if expr.is_Symbol:
+                    symbols.bind(str(expr), dim)
 
 
 def _define(context: Context, values: Sequence[Value]) -> None:
@@ -165,7 +168,7 @@ def _assume(graph: Graph, captured: Captured, symbols: Symbols) -> None:
     )
     found = guards.guards_of(captured.program, captured.log)
     found += guards.carried(captured.program, found)
-    kept, notes = guards.constraints(found, symbols, inputs)
+    kept, notes = guards.constraints(found, symbols, inputs, captured.sizes)
     captured.notes += notes
     _agree(captured, kept)
     known = Facts([*declared, *kept])

@@ -43,10 +43,16 @@ def einsum(ctx: Context, equation: str, operands: Sequence[Value], *, path: Any 
     return ctx("Einsum", *(ctx.cast(v, dtype) for v in operands), equation=equation.replace(" ", ""))
 
 
+def bilinear(ctx: Context, x: Value, y: Value, weight: Value, bias: Value | None = None) -> Value:
+    made = ctx("Einsum", x, weight, y, equation="...i,oij,...j->...o")
+    return made if bias is None else ctx("Add", made, bias)
+
+
 ATEN: dict[str, Rule] = {
     "aten.addmm.default": addmm,
     "aten.addmv.default": addmm,
     "aten.baddbmm.default": addmm,
+    "aten.bilinear.default": bilinear,
     "aten.bmm.default": matmul,
     "aten.dot.default": matmul,
     "aten.einsum.default": einsum,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.frontends.torch.context import FARTHEST, Param
 from isomorph.frontends.torch.errors import NotLowered
 from isomorph.ir.dims import Expr, maximum, minimum
@@ -233,6 +235,17 @@ def pad(ctx: Context, x: Value, sizes: Sequence[Whole], mode: str = "constant", 
     return _padded(ctx, x, sizes, names[mode], 0 if value is None else value)
 
 
+def unfold(ctx: Context, x: Value, dim: int, size: int, step: int) -> Value:
+    """Windows along an axis, each a new last axis."""
+    rank = ctx.rank(x)
+    axis = ctx.axis(dim, rank)
+    count = (ctx.fixed(x, axis, "unfold") - size) // step + 1
+    places = np.arange(count)[:, None] * step + np.arange(size)
+    found = ctx("Gather", x, ctx.const(places, DType.INT64), axis=axis)
+    order = [*(a for a in range(rank + 1) if a != axis + 1), axis + 1]
+    return ctx.transpose(found, order)
+
+
 def triangle(upper: int) -> Rule:
     """tril and triu."""
 
@@ -365,6 +378,7 @@ ATEN: dict[str, Rule] = {
     "aten.triu.default": triangle(1),
     "aten.unbind.int": unbind,
     "aten.unflatten.int": as_result,
+    "aten.unfold.default": unfold,
     "aten.unsafe_chunk.default": split,
     "aten.unsafe_split.Tensor": split,
     "aten.unsqueeze.default": unsqueeze,
