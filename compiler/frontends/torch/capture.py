@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import io
+import logging
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,8 @@ from torch.fx.experimental import _config as symbolic
 from isomorph.frontends import signature
 from isomorph.frontends.torch import failures, sizes
 from isomorph.frontends.torch.guards import Log, watched
-from isomorph.frontends.torch.symbols import torch_dtype
+from isomorph.frontends.torch.symbols import Symbols, torch_dtype
+from isomorph.frontends.torch.whole import kept
 from isomorph.ir.dims import Expr
 from isomorph.ir.errors import SpecError
 
@@ -61,6 +64,7 @@ class Captured:
         sizes: of the symbols, at capture.
         notes: what a reader of the graph should know.
         log: the user's lines behind the guards.
+        symbols: what torch's symbols are called.
     """
 
     program: Any
@@ -71,6 +75,7 @@ class Captured:
     sizes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     log: Log = field(default_factory=Log)
+    symbols: Symbols = field(default_factory=Symbols)
 
 
 class Function(torch.nn.Module):
@@ -258,7 +263,15 @@ def _hint(dim: Expr, ranges: dict[str, tuple[float, float]]) -> Any:
 
 
 def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], mode: Mode) -> Any:
-    with capturing(), symbolic.patch(backed_size_oblivious=mode.oblivious):
+    said = io.StringIO()  # torch prints what it then raises too
+    with (
+        capturing(),
+        kept(),
+        symbolic.patch(backed_size_oblivious=mode.oblivious),
+        redirect_stdout(said),
+        redirect_stderr(said),
+        _quiet("torch"),
+    ):
         return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=mode.strict)
 
 
@@ -273,6 +286,25 @@ def capturing() -> Iterator[None]:
         torch.backends.mha.set_fastpath_enabled(False)
         stack.callback(torch.backends.mha.set_fastpath_enabled, fast)
         yield
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """No log records of a library below CRITICAL, whatever handlers it has set up."""
+    loggers = [v for n, v in logging.root.manager.loggerDict.items() if _within(n, name)]
+    found = [logging.getLogger(name), *(v for v in loggers if isinstance(v, logging.Logger))]
+    before = [(v, v.disabled) for v in found]
+    for logger in found:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, state in before:
+            logger.disabled = state
+
+
+def _within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
 @contextmanager

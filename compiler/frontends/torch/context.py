@@ -231,6 +231,10 @@ class Context:
                 raise NotLowered(f"{type(x).__name__} {x!r:.60} is no tensor and no number")
         return made if dtype is None else self.cast(made, dtype)
 
+    def stored(self, x: Value | Param) -> Value:
+        """The value of a weight that nobody has asked for yet; any other value as it is."""
+        return self.weights.value(x.tensor, x.name) if isinstance(x, Param) else x
+
     # -- reading ------------------------------------------------------------------------------
 
     def type(self, x: Value) -> TensorType:
@@ -316,15 +320,14 @@ class Context:
         free = [i for i, d in enumerate(shape) if not isinstance(d, int)]
         if not free:
             return self("Reshape", x, self.ints(*shape), allowzero=int(0 in shape) or None)
-        others = [d for i, d in enumerate(shape) if i != free[0]]
-        if len(free) == 1 and all(isinstance(d, int) and d > 0 for d in others):
-            return self("Reshape", x, self.ints(*(-1 if i in free else d for i, d in enumerate(shape))))
         copied = [i for i in free if i < len(own) and self.same(own[i], shape[i])]
         left = [i for i in free if i not in copied]
-        numbers = all(d != 0 for d in shape)
-        if numbers and (not left or (len(left) == 1 and all(self.positive(shape[i]) for i in copied))):
-            marks = [0 if i in copied else -1 if i in left else d for i, d in enumerate(shape)]
-            return self("Reshape", x, self.ints(*marks))
+        if 0 not in shape and len(left) <= 1:
+            # 0 copies a size; -1 is the rest, which is not told where a copied size may be 0.
+            lone = len(free) == 1
+            if not left or lone or all(self.positive(shape[i]) for i in copied):
+                marks = [0 if i in copied else -1 if i in left else d for i, d in enumerate(shape)]
+                return self("Reshape", x, self.ints(*marks))
         return self("Reshape", x, self.ints(*shape), allowzero=1)
 
     def expand(self, x: Value, shape: Sequence[Whole]) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.export.graph_signature import InputKind
 
-from isomorph.frontends.torch.aten import TRANSPOSED, rules
+from isomorph.frontends.torch.aten import TRANSPOSED, UNREAD, rules
 from isomorph.frontends.torch.context import Context, Number, Param
 from isomorph.frontends.torch.decompose import decomposition
 from isomorph.frontends.torch.errors import LoweringError, NotLowered, TraceError
@@ -112,7 +112,7 @@ class Lowering:
                 return self.context.symbols.dim(value)
             except UntranslatableError:
                 return Number(value.node.expr)
-        if isinstance(value, torch.SymFloat):
+        if isinstance(value, torch.SymFloat) and str(node.target) not in rules():
             return Number(value.node.expr)
         if isinstance(value, torch.SymBool):
             return Number(value.node.expr)
@@ -130,7 +130,7 @@ class Lowering:
             args = [
                 self.env[a]
                 if i == transposed and _is_node(a) and _flat_weight(self.env.get(a))
-                else self.resolved(a)
+                else self.resolved(a, unread=name in UNREAD)
                 for i, a in enumerate(node.args)
             ]
             kwargs = {k: self.resolved(v) for k, v in node.kwargs.items()}
@@ -180,7 +180,7 @@ class Lowering:
             [v for v in operands if isinstance(v, Value)],
             {
                 "reason": gap.reason,
-                "remedy": gap.remedy or f"write {_short(name)} with operators that are lowered",
+                "remedy": gap.remedy or "other torch operations: docs/pytorch.md lists what is lowered",
             },
             outputs=len(kinds),
             domain=DOMAIN,
@@ -191,19 +191,16 @@ class Lowering:
 
     # -- values -----------------------------------------------------------------------------
 
-    def resolved(self, argument: Any) -> Any:
-        """A node's argument as rules take it."""
+    def resolved(self, argument: Any, *, unread: bool = False) -> Any:
+        """A node's argument as rules take it; weights stay as they are where `unread`."""
         if _is_node(argument):
             found = self.env[argument]
-            return self._stored(found) if isinstance(found, Param) else found
+            return found if unread else self.context.stored(found)
         if isinstance(argument, (list, tuple)):
-            return [self.resolved(a) for a in argument]
+            return [self.resolved(a, unread=unread) for a in argument]
         if isinstance(argument, slice):
             raise NotLowered(f"a slice {argument} as an argument")
         return argument
-
-    def _stored(self, param: Param) -> Value:
-        return self.context.weights.value(param.tensor, param.name)
 
     def _attribute(self, module: Any, node: Any) -> Any:
         found: Any = module
@@ -215,7 +212,10 @@ class Lowering:
         """Announce how a node will read the weights among its arguments."""
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             return
-        position = TRANSPOSED.get(_functional(node.target))
+        name = _functional(node.target)
+        if name in UNREAD:
+            return
+        position = TRANSPOSED.get(name)
         for index, argument in enumerate(node.args):
             param = env.get(argument) if _is_node(argument) else None
             if isinstance(param, Param):
@@ -317,9 +317,3 @@ def _with_list_output(module: Any) -> Any:
         if node.op == "output" and not isinstance(node.args[0], (list, tuple)):
             node.args = ((node.args[0],),)
     return module
-
-
-def _short(name: str) -> str:
-    return name.split(".")[1] if name.count(".") >= 1 else name
-
-

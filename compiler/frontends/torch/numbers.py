@@ -27,6 +27,8 @@ _UNARY = {
 def lowered(context: Context, expr: Any) -> Value:
     """A sympy expression as a float64 scalar; NotLowered for functions that are not known here."""
     name = type(expr).__name__
+    if expr.is_Symbol and str(expr) in context.scope.numbers:
+        return context.cast(context.scope.numbers[str(expr)], DType.FLOAT64)
     if expr.is_Float or expr.is_Rational:
         return context.const(float(expr), DType.FLOAT64)
     if name in {"ToFloat", "Identity"}:

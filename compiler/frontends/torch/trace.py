@@ -52,7 +52,7 @@ def trace_torch(
     captured.program = functional(captured.program)
     graph = Graph(name_of(source) if not isinstance(source, str | Path) else Path(source).stem)
     graph.origin = _origin(source)
-    symbols = Symbols()
+    symbols = captured.symbols
     values = _inputs(graph, captured, symbols, input_names)
     context = Context(graph, symbols)
     _define(context, values)
@@ -171,16 +171,23 @@ def _assume(graph: Graph, captured: Captured, symbols: Symbols) -> None:
     kept, notes = guards.constraints(found, symbols, inputs, captured.sizes)
     captured.notes += notes
     _agree(captured, kept)
-    known = Facts([*declared, *kept])
-    kept += [
-        c
-        for c in guards.ranges(captured.program, symbols, inputs)
-        if known.decide(c.left, c.relation, c.right) is not True
-    ]
+    kept += guards.ranges(captured.program, symbols, inputs)
     if captured.module is not None:
         kept, notes = trial.proven(captured, kept, inputs)
         captured.notes += notes
-    graph.constraints = list(dict.fromkeys([*declared, *kept]))
+    graph.constraints = list(dict.fromkeys([*declared, *_needed(declared, kept)]))
+
+
+def _needed(declared: Sequence[Constraint], kept: Sequence[Constraint]) -> list[Constraint]:
+    """Constraints that do not follow from the others; torch's own go before the user's."""
+    left = sorted(dict.fromkeys(kept), key=lambda c: c.reason.startswith("captured"))
+    needed: list[Constraint] = []
+    while left:
+        constraint = left.pop(0)
+        known = Facts([*declared, *needed, *left])
+        if known.decide(constraint.left, constraint.relation, constraint.right) is not True:
+            needed.append(constraint)
+    return needed
 
 
 def _agree(captured: Captured, kept: Sequence[Constraint]) -> None:

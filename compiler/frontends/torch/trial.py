@@ -14,6 +14,7 @@ import torch
 
 from isomorph.frontends.torch.capture import arguments, capturing, evaluating
 from isomorph.frontends.torch.sizes import declared
+from isomorph.frontends.torch.source import of_node
 from isomorph.ir.dims import Constraint, symbol
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from isomorph.frontends.spec import InputSpec
     from isomorph.frontends.torch.capture import Captured
+    from isomorph.frontends.torch.symbols import Symbols
 
 MOST_BYTES = 1 << 31
 """Weights above this size are not run at capture; parity still looks at sizes 0 and 1."""
@@ -77,7 +79,9 @@ def difference(captured: Captured, sizes: dict[str, int]) -> str:
         except Exception:  # noqa: BLE001 - the user's module may refuse a size in any way
             return ""
         try:
-            got = _leaves(_run(captured.program, copies))
+            got = _leaves(_run(captured, copies, sizes))
+        except _OtherShapeError as error:
+            return str(error).split("\n")[0]
         except Exception as error:  # noqa: BLE001 - a captured program may fail in any way too
             return f"the captured program fails: {str(error).splitlines()[0][:120]}"
     if len(wanted) != len(got):
@@ -91,8 +95,35 @@ def difference(captured: Captured, sizes: dict[str, int]) -> str:
     return ""
 
 
-def _run(program: Any, inputs: list[Any]) -> Any:
+class _OtherShapeError(Exception):
+    """An operator whose result has another shape than the graph says."""
+
+
+class _Checked(torch.fx.Interpreter):
+    """Runs the captured operators; each result must have the shape that it has in the graph."""
+
+    def __init__(self, module: Any, symbols: Symbols, sizes: dict[str, int]) -> None:
+        super().__init__(module)
+        self.symbols = symbols
+        self.sizes = sizes
+
+    def run_node(self, n: Any) -> Any:
+        found = super().run_node(n)
+        stated = n.meta.get("val")
+        if isinstance(found, torch.Tensor) and isinstance(stated, torch.Tensor):
+            shape = self.symbols.type(stated).bind(self.sizes).static_shape
+            if shape is not None and shape != tuple(found.shape):
+                where = of_node(n)
+                place = f" at {where}" if str(where) else ""
+                raise _OtherShapeError(
+                    f"{n.target}{place} gives {list(found.shape)}, the graph has {list(shape)}"
+                )
+        return found
+
+
+def _run(captured: Captured, inputs: list[Any], sizes: dict[str, int]) -> Any:
     """The captured operators on real tensors, without the checks of the program's own."""
+    program = captured.program
     given = iter(inputs)
     flat: list[Any] = []
     for spec in program.graph_signature.input_specs:
@@ -104,7 +135,7 @@ def _run(program: Any, inputs: list[Any]) -> Any:
             case _:
                 held = program.state_dict.get(spec.target)
                 flat.append(program.constants[spec.target] if held is None else held)
-    results = torch.fx.Interpreter(program.graph_module).run(*flat)
+    results = _Checked(program.graph_module, captured.symbols, sizes).run(*flat)
     kinds = program.graph_signature.output_specs
     return [r for r, s in zip(results, kinds, strict=True) if s.kind.name == "USER_OUTPUT"]
 

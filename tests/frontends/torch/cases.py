@@ -263,7 +263,6 @@ CREATION = [
 INDEXING = [
     one("index_select", lambda x: torch.index_select(x, 1, torch.tensor([0, 3, 3]))),
     one("gather", lambda x, i: torch.gather(x, 1, i), X, I),
-    one("take_along", lambda x, i: torch.take_along_dim(x, i, 1), X, I),
     one("index", lambda x, i: x[:, i[0]], X, I),
     one("index two", lambda x: x[:, torch.tensor([0, 1]), torch.tensor([2, 3])], IMG),
     one("index split", lambda x: x[torch.tensor([0, 1]), :, torch.tensor([2, 3])], IMG),

@@ -38,6 +38,9 @@ TRANSPOSED = {
 }
 """Operators that read one of their arguments the other way round, where it is a weight."""
 
+UNREAD = ("aten.gru.input", "aten.lstm.input", "aten.rnn_relu.input", "aten.rnn_tanh.input")
+"""Operators that take weights as they are in the module, and store them rearranged."""
+
 
 @cache
 def rules() -> dict[str, Rule]:

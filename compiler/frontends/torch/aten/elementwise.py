@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from isomorph.frontends.torch.context import Number
 from isomorph.frontends.torch.errors import NotLowered
 from isomorph.frontends.torch.symbols import dtype_of
 from isomorph.ir.types import DType
@@ -319,7 +320,10 @@ def item(ctx: Context, x: Value) -> Any:
         dim = ctx.symbols.dim(value)
         ctx.scope.numbers[str(dim)] = ctx.cast(scalar, DType.INT64)
         return dim
-    raise NotLowered(".item() of a float or bool")
+    if isinstance(value, torch.SymFloat):
+        ctx.scope.numbers[str(value.node.expr)] = ctx.cast(scalar, DType.FLOAT64)
+        return Number(value.node.expr)
+    raise NotLowered(".item() of a bool", "the tensor itself, in torch.where")
 
 
 def _no(ctx: Context, x: Value) -> Value:
