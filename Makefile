@@ -7,7 +7,8 @@ TYPED := build/typing
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit check-generated coverage models bench clean
+.PHONY: help demo test lint format types unit check-generated coverage models bench \
+  conformance fuzz sweep clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -34,7 +35,7 @@ $(VENV)/installed-test: $(VENV)/made pyproject.toml setup.py constraints.txt com
 demo: $(VENV)/installed  ## check, export and verify a trained digit classifier
 	@$(PY) examples/digits/demo.py
 
-test: lint types unit  ## install, then lint, type-check and run all tests
+test: lint types check-generated unit  ## install, then lint, type-check and run all tests
 
 unit: $(VENV)/installed-test  ## the tests alone
 	@$(PY) -m pytest --numprocesses $(WORKERS)
@@ -66,6 +67,15 @@ models: $(VENV)/installed-test  ## fetch the trained .onnx files and describe th
 
 bench: $(VENV)/installed-test  ## run every benchmark
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+
+conformance: $(VENV)/installed-test  ## every node case of onnx's own suite, through isomorph.backend
+	@$(PY) -m tests.backend.conformance
+
+fuzz: $(VENV)/installed-test  ## 200,000 mutated model files through the reader
+	@$(PY) -m tests.fuzz_reader 200000 0
+
+sweep: $(VENV)/installed-test  ## the main job on real models with the default number of inputs
+	@ISOMORPH_CASES=200 $(PY) -m pytest tests/e2e --numprocesses $(WORKERS)
 
 clean:  ## remove the environment and everything that was built or fetched
 	rm -rf $(VENV) .cache .hypothesis .pytest_cache .ruff_cache build dist *.egg-info

@@ -169,7 +169,7 @@ def export(
     from isomorph.exporters.target import make_target
     from isomorph.runtime.ort import load_in_subprocess
 
-    say = progress or (lambda _: None)
+    say = progress or _silent
     say("read")
     reference = _graph(source)
     target = make_target(opset, runtime, provider)
@@ -252,6 +252,10 @@ def compile(  # noqa: A001 - the name that the interface fixes
     return compile_graph(_graph(source), device)
 
 
+def _silent(stage: str) -> None:
+    """Progress that nobody watches."""
+
+
 def _graph(source: Graph | str | Path) -> Graph:
     return source if isinstance(source, Graph) else load(source)
 
@@ -276,7 +280,7 @@ def _verbatim(graph: Graph, target: Target) -> bool:
     """Whether a file is to be written as it was read: its own opset, below what is rewritten."""
     from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
 
-    own = graph.opsets.get("")
+    own = graph.opsets.get("", LOWEST_WRITTEN)
     return own == target.opset and own < LOWEST_WRITTEN
 
 

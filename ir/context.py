@@ -107,8 +107,8 @@ class Context:
         if known is None or not all(isinstance(e, int) for e in known.elements):
             return None
         dtype = value.type.dtype.numpy if isinstance(value.type, TensorType) else np.dtype("i8")
-        limits = np.iinfo(dtype)
-        if not all(limits.min <= int(e or 0) <= limits.max for e in cast("Any", known.elements)):
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if not all(low <= int(e or 0) <= high for e in cast("Any", known.elements)):
             return None
         array = np.array(known.elements, dtype)
         return array.reshape(()) if known.scalar else array

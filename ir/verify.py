@@ -83,8 +83,8 @@ def _problems(graph: Graph) -> Iterator[str]:
 
 def _links(graph: Graph, op: Op) -> Iterator[str]:
     linked: set[tuple[Op | Value, Value]] = set()
-    for node in graph.nx.pred[op]:
-        linked.update((node, value) for value in graph.nx.edges[node, op]["values"])
+    for node, edge in graph.nx.pred[op].items():
+        linked.update((node, value) for value in edge["values"])
     if linked != {(v.producer or v, v) for v in op.operands}:
         yield f"{op}: its edges do not carry its operands"
     for value in op.operands:

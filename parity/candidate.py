@@ -16,7 +16,8 @@ from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor
 from isomorph.ir.types import DType, SequenceType, TensorType, Type
 from isomorph.parity.noise import Perturbation
-from isomorph.parity.sources import read, refusing
+from isomorph.parity.refusal import refusing
+from isomorph.parity.sources import read
 from isomorph.parity.structure import ports
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Candidate:
         path = self._folder / f"{label}.onnx"
         opsets = self.graph.opsets
         model = encode_model(made, opsets, graph.extra.get("ir_version", 10), self._data.place)
-        onnx.save(model, path)
+        path.write_bytes(model.SerializeToString())
         back = origin or {}
         return Instrumented(
             label,

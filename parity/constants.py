@@ -101,7 +101,8 @@ class Rewritten:
             if found is None:
                 return array
             mask, unit = found
-            return np.where(mask, array * (1 + rng.uniform(-unit, unit, mask.shape)), array)
+            factor = 1 + rng.uniform(-unit, unit, mask.shape)
+            return np.asarray(array) * np.where(mask, factor, 1.0)
 
         return program.run(inputs, change=change)
 

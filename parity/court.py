@@ -12,15 +12,16 @@ from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import locate, weak
+from isomorph.parity.arrays import is_float
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
+from isomorph.parity.finding import Finding
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
-from isomorph.parity.sources import RefusedError
+from isomorph.parity.refusal import RefusedError
 from isomorph.parity.structure import observed
 from isomorph.parity.tally import Tally
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Divergence, Status
-from isomorph.parity.well import Finding, is_float
 from isomorph.parity.worker import WorkerDiedError
 from isomorph.runtime.errors import RunError
 
@@ -36,8 +37,8 @@ NEARER_CASES = 4
 
 NOISE_CASES = 2
 NOISE_SECONDS = 0.1
-"""The first cases hold the optimized session against the noise of its precision in any event, if one
-float64 evaluation takes no longer than this."""
+"""The first cases hold the optimized session against the noise of its precision in any event, if
+one float64 evaluation takes no longer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Court:
         cases, refused, judged: counts.
         failing: cases with a FAIL, each with the reason.
         suspect: cases with a SUSPECT.
+        died: whether some case killed the run time's process.
         dims: sizes that were compared, by symbol.
         notes: what else a reader should know, each once.
         refusals: the latest words of whoever refused inputs.
@@ -82,6 +84,7 @@ class Court:
         self.judging_seconds = 0.0
         self._same = Same(reference, candidate)
         self._dtypes: list[DType | None] | None = None
+        self.died = False
         self._judged_case: Case | None = None
         self._explained = False
         self._seconds = 0.0
@@ -114,6 +117,7 @@ class Court:
                 self.note(f"RUNTIME: at a size of 0, {error}")
                 self._refuse("run time", str(error))
                 return False
+            self.died = True
             self._fail(case, f"{error} on these inputs")
             return True
         if wanted is None:
@@ -168,6 +172,7 @@ class Court:
             self._fail(case, f"optimized, onnxruntime refuses what it accepts otherwise: {error}")
             return
         except WorkerDiedError as error:
+            self.died = True
             self._fail(case, f"optimized: {error} on these inputs")
             return
         for index, finding in enumerate(

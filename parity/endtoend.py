@@ -9,10 +9,12 @@ import numpy as np
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import exact
+from isomorph.parity.arrays import is_float
+from isomorph.parity.finding import Finding
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Status
-from isomorph.parity.well import FURTHER, Finding, is_float
+from isomorph.parity.well import FURTHER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

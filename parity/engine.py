@@ -9,15 +9,15 @@ from isomorph.ir.errors import IsomorphError
 from isomorph.parity import locate, reduce, replay, structure
 from isomorph.parity.candidate import Candidate
 from isomorph.parity.court import Case, Court
+from isomorph.parity.explore import Explorer
 from isomorph.parity.sources import GraphReference, reference_of
 from isomorph.parity.strategies import PROFILES, batches, draw, specs_of
-from isomorph.parity.strategies.sizes import fits, interesting, starting_points, symbols_of
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
 from isomorph.runtime.errors import RuntimeLoadError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from isomorph.ir.graph import Graph
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 BUDGET = 20.0
 """Seconds that the cases may take when nothing is said; the verdict states how many ran."""
 ENOUGH_FAILURES = 3
-MOST_STARTS = 240
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
 JUDGING = 0.5
@@ -91,7 +90,7 @@ def verify(
     if profile not in PROFILES:
         raise IsomorphError(f"profile {profile!r}: expected one of {', '.join(PROFILES)}")
     started = time.monotonic()
-    say = progress or (lambda _: None)
+    say = progress or _silent
     with Candidate(candidate, worker or shared()) as model:
         source = reference_of(reference, inputs, model.graph)
         problems = structure.declared(
@@ -110,6 +109,10 @@ def verify(
         finally:
             run.court.close()
     return verdict
+
+
+def _silent(_: str) -> None:
+    """Progress that nobody asked for."""
 
 
 class _Run:
@@ -184,7 +187,8 @@ class _Run:
         if not found:
             return verdict
         case, reason = reduce.smallest(found)
-        path = replay.write(self.source, self.model, case, verdict, reason, folder)
+        runs = not self.court.died
+        path = replay.write(self.source, self.model, case, verdict, reason, folder, runs=runs)
         return replace(verdict, replay=path)
 
     # -- cases ------------------------------------------------------------------------------
@@ -212,72 +216,22 @@ class _Run:
         if court.cases and self._spent():
             self.out_of_time = True
         return (
-            court.cases >= self.wanted or self.out_of_time or len(court.failing) >= ENOUGH_FAILURES
+            court.cases >= self.wanted
+            or self.out_of_time
+            or len(court.failing) >= ENOUGH_FAILURES
+            or court.died
         )
 
     def _explore(self) -> list[dict[str, int]]:
-        """Bindings of the symbols that the models accept; every case tried on the way counts."""
-        names = symbols_of(self.specs)
-        accepted: list[dict[str, int]] = []
-        tried: set[tuple[int, ...]] = set()
+        """Bindings of the symbols that the models accept."""
 
-        def attempt(dims: dict[str, int]) -> bool:
-            key = tuple(dims.values())
-            if key in tried or not fits(self.specs, self.constraints, dims):
-                return False
-            tried.add(key)
-            good = any(self._one(c) for c in self._ordinary(dims, self._draws()))
-            if good:
-                accepted.append(dims)
-            return good
+        def enough() -> bool:
+            share = self.court.cases > max(EXPLORING * self.wanted, 8)
+            return share or self._spent(EXPLORING)
 
-        base = next(
-            (d for n, d in enumerate(starting_points(self.specs, self.constraints))
-             if n < MOST_STARTS and not self._over() and attempt(d)),
-            None,
-        )  # fmt: skip
-        if base is None:
-            return []
-        for name in names:
-            self._vary(name, base, attempt)
-        return accepted
-
-    def _vary(
-        self, name: str, base: dict[str, int], attempt: Callable[[dict[str, int]], bool]
-    ) -> None:
-        """Try sizes for one symbol; with another of the same size if none is accepted alone."""
-        sizes = [s for s in interesting(name, self.constraints, base[name]) if s != base[name]]
-        partners = [n for n in base if n != name and base[n] == base[name]]
-        for group in ([name], *([name, p] for p in partners)):
-            found = False
-            for size in sizes:
-                if self._over() or (
-                    self.court.cases > EXPLORING * self.wanted and self.wanted > 20
-                ):
-                    return
-                if self._spent(EXPLORING) and found:
-                    return
-                found |= attempt({**base, **dict.fromkeys(group, size)})
-            if found:
-                return
-
-    def _draws(self) -> int:
-        """How often to draw before sizes count as refused: more where an input selects a branch."""
-        few = any(s.role is not None and 0 < len(s.role.choices) <= 8 for s in self.specs)
-        return 4 if few else 1
-
-    def _ordinary(self, dims: dict[str, int], count: int) -> Iterator[Case]:
-        """Cases of standard normal values (and whatever roles ask for)."""
-        import numpy as np
-
-        from isomorph.parity.strategies.values import fill
-
-        tag = sum((i + 1) * (s + 7) for i, s in enumerate(dims.values()))
-        rng = np.random.default_rng((self.seed, tag))
-        for _ in range(count):
-            kinds = [s.kinds(("normal",))[0] for s in self.specs]
-            drawn = [fill(s, k, dims, rng) for s, k in zip(self.specs, kinds, strict=True)]
-            yield Case(drawn, dims, hostile=False)
+        return Explorer(
+            self.specs, self.constraints, self.seed, self._one, self._over, enough
+        ).run()
 
     def _draw(self, sizes: list[dict[str, int]]) -> None:
         left = self.wanted - self.court.cases
@@ -372,7 +326,7 @@ class _Run:
         court = self.court
         found = list(court.notes)
         if court.cases < self.wanted:
-            if len(court.failing) >= ENOUGH_FAILURES:
+            if len(court.failing) >= ENOUGH_FAILURES or court.died:
                 found.append(f"stopped after {len(court.failing)} failing cases")
             elif self.out_of_time:
                 found.append(f"stopped after {self.budget:g} seconds")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.parity.arrays import is_double
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -114,7 +116,7 @@ def _one_pass(case: Case) -> np.ndarray:
 
 def _of_nan(case: Case) -> np.ndarray:
     """NaN that a NaN or an infinity among the operands brought about."""
-    floats = [v for v in case.operands if isinstance(v, np.ndarray) and v.dtype == np.float64]
+    floats = [v for v in case.operands if is_double(v)]
     return np.isnan(case.truth) & any(not bool(np.isfinite(v).all()) for v in floats)
 
 
@@ -157,12 +159,18 @@ KNOWN = (
         "onnxruntime/core/providers/cpu/tensor/gelu.cc",
     ),
     Divergence(
+        frozenset({"DeformConv"}),
+        _of_nan,
+        "samples at places that are NaN are skipped",
+        "onnxruntime/core/providers/cpu/nn/deform_conv.cc, measured",
+    ),
+    Divergence(
         frozenset({"Sin", "Cos"}),
         lambda case: (
             _is_double(case) & (case.error <= 4 * case.unit.u * np.maximum(1.0, np.abs(case.x)))
         ),
-        "in float64 the argument is reduced with one constant: the error is absolute, up to 2.5 units "
-        "of the argument, and large against values near zero",
+        "in float64 the argument is reduced with one constant: the error is absolute, up to 2.5 "
+        "units of the argument, and large against values near zero",
         "Eigen's packet sine and cosine, measured",
     ),
     Divergence(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.interpret import Program
+from isomorph.parity.noise import EVALUATION_ERRORS
 from isomorph.parity.verdict import Divergence
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _values(graph: Graph, inputs: Sequence[Any]) -> list[tuple[Op, str, Any]]:
 
     try:
         Program(graph, wide=True).run(inputs, watch=watch)
-    except Exception:  # noqa: BLE001 - what was computed until then is what there is to compare
+    except EVALUATION_ERRORS:  # what was computed until then is what there is to compare
         return found
     return found
 

@@ -8,9 +8,11 @@ import numpy as np
 
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
+from isomorph.parity.finding import Finding
+from isomorph.parity.noise import EVALUATION_ERRORS
 from isomorph.parity.tolerance import tolerance_of
 from isomorph.parity.verdict import Status
-from isomorph.parity.well import Finding, judge
+from isomorph.parity.well import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +47,7 @@ def _judge_graph(
             continue
         try:
             findings = judge(op, operands, results)
-        except Exception as error:  # noqa: BLE001 - an op that cannot be evaluated here is not judged
+        except EVALUATION_ERRORS as error:
             sink(op, Finding(reason=f"not judged: {type(error).__name__}: {error}"))
             continue
         sink(op, max(findings, key=lambda f: (f.status.rank, f.max_ulp), default=Finding()))

@@ -1,8 +1,9 @@
 """What rounding does to a function: it is evaluated again with every number slightly perturbed.
 
 Stochastic arithmetic (Vignes' CESTAC; Parker's Monte Carlo arithmetic): each float is multiplied by
-1 + ξu, ξ uniform in ±1, as it is computed. The spread of the results over a few such runs is the
-rounding noise of that function at that input, element by element, cancellation included.
+1 + ξu, ξ uniform in ±1 and u one unit in the last place, as it is computed. The spread of the
+results over a few such runs is the rounding noise of that function at that input, element by
+element, cancellation included.
 
 Numbers that no rounding made are left alone: integers, and numbers of at most 11 significant bits
 (0.5, 3, 1e3), so that comparisons and casts on them stay what they are.
@@ -15,12 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import IsomorphError
+from isomorph.parity.arrays import is_double, is_list
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+EVALUATION_ERRORS = (ArithmeticError, IsomorphError, LookupError, TypeError, ValueError)
+"""What evaluating an op may raise on operands that it does not take."""
 SHORT_BITS = 11
 _LOW_BITS = (1 << (53 - SHORT_BITS)) - 1
-DOUBLE = 2.0**-53
+LAST_PLACE = 2.0**-52
+"""Half of it would mostly round away: 1 + ξu is a float64 itself."""
 
 
 class Perturbation:
@@ -31,13 +38,13 @@ class Perturbation:
         unit: u; float64's own by default.
     """
 
-    def __init__(self, seed: int, unit: float = DOUBLE) -> None:
+    def __init__(self, seed: int, unit: float = LAST_PLACE) -> None:
         self._rng = np.random.default_rng(seed)
         self.unit = unit
 
     def __call__(self, array: Any) -> Any:
         """A perturbed copy; anything but float64 as it is."""
-        if not isinstance(array, np.ndarray | np.generic) or array.dtype != np.float64:
+        if not is_double(array):
             return array
         draws = self._rng.random(array.shape, dtype=np.float32)
         factor = 1 + self.unit * (2.0 * draws.astype(np.float64) - 1.0)
@@ -45,7 +52,7 @@ class Perturbation:
 
     def change(self, value: object, array: Any) -> Any:
         """The same, as a hook of `Program.run`."""
-        return [self(a) for a in array] if isinstance(array, list) else self(array)
+        return [self(a) for a in array] if is_list(array) else self(array)
 
 
 def is_short(array: np.ndarray) -> np.ndarray:
@@ -110,7 +117,7 @@ def probe(
     for seed in seeds:
         try:
             moved: Sequence[Any] | None = evaluate(seed)
-        except Exception:  # noqa: BLE001 - a perturbed index or shape may break anything downstream
+        except EVALUATION_ERRORS:
             moved = None
         for index, (value, spread) in enumerate(zip(base, spreads, strict=True)):
             spread.add(value, [] if moved is None else moved[index])

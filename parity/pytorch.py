@@ -14,7 +14,7 @@ from isomorph.frontends.torch.weights import array_of
 from isomorph.ir.weights import Weight
 from isomorph.parity import constants
 from isomorph.parity.noise import Perturbation
-from isomorph.parity.sources import RefusedError, refusing
+from isomorph.parity.refusal import RefusedError, refusing
 from isomorph.parity.structure import ports
 
 if TYPE_CHECKING:

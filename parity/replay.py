@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
-from isomorph.parity.well import is_float
+from isomorph.parity.arrays import is_float
 
 if TYPE_CHECKING:
     from isomorph.parity.candidate import Candidate
@@ -69,8 +70,17 @@ def write(
     verdict: Verdict,
     reason: str,
     folder: str | Path | None,
+    *,
+    runs: bool,
 ) -> Path:
-    """Write the folder; `allowed` holds what the run time's own rounding may be, per element."""
+    """Write the folder; `allowed` holds what the run time's own rounding may be, per element.
+
+    Args:
+        source, model: what was compared.
+        case, verdict, reason: what failed, and why.
+        folder: where; a new temporary one when `None`.
+        runs: whether the run time survives the case.
+    """
     if folder is None:
         path = Path(tempfile.mkdtemp(prefix="isomorph-replay-"))
     else:
@@ -86,8 +96,8 @@ def write(
         wanted = source.wide(case.inputs)
         dtypes = [str(np.asarray(v).dtype) for v in source.narrow(case.inputs)]
         own = model.wide(case.inputs)
-        given = model.run(case.inputs, optimize=False)
-    except Exception:  # noqa: BLE001 - a case that refuses or kills the run time has no outputs
+        given = model.run(case.inputs, optimize=False) if runs else []
+    except IsomorphError:  # a case that is refused, or kills the run time, has no outputs
         wanted, own, given = [], [], []
     for index, value in enumerate(wanted):
         if isinstance(value, list):
@@ -110,27 +120,31 @@ def write(
 
 
 def _allowed(wanted: Any, index: int, own: list[Any], given: list[Any]) -> np.ndarray:
-    """Twice the distance between the candidate in float64 and as the run time computes it."""
-    wanted = np.asarray(wanted)
+    """1.5 × the distance from the candidate in float64 to what the run time computes."""
+    nothing: np.ndarray = np.zeros(np.shape(wanted))
     if index >= len(own) or index >= len(given) or not is_float(given[index]):
-        return np.zeros(wanted.shape)
-    exact, got = np.asarray(own[index]), np.asarray(widen(given[index]))
-    if exact.shape != wanted.shape or got.shape != wanted.shape:
-        return np.zeros(wanted.shape)
+        return nothing
+    exact, got = np.asarray(own[index], np.float64), np.asarray(widen(given[index]), np.float64)
+    if exact.shape != nothing.shape or got.shape != nothing.shape:
+        return nothing
     with np.errstate(all="ignore"):
-        off = np.abs(exact - got)
-    return np.where(np.isfinite(off), 1.5 * off, 0.0)
+        off: np.ndarray = np.abs(exact - got)
+        return np.where(np.isfinite(off), 1.5 * off, 0.0)
 
 
 def _copy_model(source: Path, target: Path) -> None:
-    """The file, and its external data under the names that it refers to."""
+    """The file, and its external data under their own names, from inside its folder alone."""
     import onnx
     from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
     shutil.copyfile(source, target)
-    model = onnx.load(source, load_external_data=False)
+    model = onnx.ModelProto.FromString(source.read_bytes())
+    home = source.parent.resolve()
     for tensor in model.graph.initializer:
-        if uses_external_data(tensor):
-            location = ExternalDataInfo(tensor).location
-            if not (target.parent / location).exists():
-                shutil.copyfile(source.parent / location, target.parent / location)
+        if not uses_external_data(tensor):
+            continue
+        location = Path(ExternalDataInfo(tensor).location)
+        data, copy = (home / location).resolve(), target.parent / location
+        if data.is_relative_to(home) and ".." not in location.parts and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(data, copy)

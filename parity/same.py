@@ -15,11 +15,11 @@ import numpy as np
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
 from isomorph.parity.constants import Rewritten
-from isomorph.parity.noise import DOUBLE, Spread, probe
+from isomorph.parity.finding import Finding
+from isomorph.parity.noise import LAST_PLACE, Spread, probe
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.tolerance import is_exact, tolerance_of
 from isomorph.parity.verdict import Status
-from isomorph.parity.well import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ FIRST_PROBES, ALL_PROBES = 6, 40
 HOPELESS = 1e3
 """So far beyond what a few probes allow that more would not explain it; unless something jumps."""
 JUMPING = (Tolerance.DISCONTINUOUS, Tolerance.CONTROL, None)
-FREE = 8 * DOUBLE
+FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from isomorph.frontends.kind import is_torch
+from isomorph.ir.dims import Constraint, Dim, Expr
 from isomorph.ir.errors import IsomorphError, SpecError
-from isomorph.ir.graph import Graph
+from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.interpret import Program
-from isomorph.ir.types import DType
+from isomorph.ir.types import DType, TensorType
 from isomorph.parity import constants, wide
 from isomorph.parity.noise import Perturbation
+from isomorph.parity.refusal import refusing
 from isomorph.parity.structure import Port, ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-
-class RefusedError(IsomorphError):
-    """The source cannot be evaluated on these inputs; carries its own words."""
 
 
 class Reference(Protocol):
@@ -38,9 +36,13 @@ class Reference(Protocol):
     name: str
     graph: Graph
     inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...] | None
     named: bool
     weaker: str
+
+    @property
+    def outputs(self) -> tuple[Port, ...] | None:
+        """Its outputs as declared."""
+        ...
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs in float64; raises RefusedError."""
@@ -70,11 +72,16 @@ class GraphReference:
         self.name = name or graph.origin or graph.name
         self._path = path
         self.graph = graph
-        self.inputs, self.outputs = ports(graph.inputs), ports(graph.outputs)
+        self.inputs = ports(graph.inputs)
+        self._outputs = ports(graph.outputs)
         self.named = True
         self.weaker = ""
         self._wide = Program(graph, wide=True)
         self._narrow: Program | None = None
+
+    @property
+    def outputs(self) -> tuple[Port, ...] | None:
+        return self._outputs
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
         return refusing(lambda: self._wide.run(inputs))
@@ -102,11 +109,15 @@ class FunctionReference:
         self.name = getattr(function, "__name__", type(function).__name__)
         self.function = function
         self.graph = inputs
-        self.inputs, self.outputs = ports(inputs.inputs), None
+        self.inputs = ports(inputs.inputs)
         self.named = False
         self.weaker = ""
         self._constants: list[Any] = []
         self._seen: set[int] = set()
+
+    @property
+    def outputs(self) -> tuple[Port, ...] | None:
+        return None
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
         found, trace = refusing(lambda: wide.evaluate(self.function, inputs))
@@ -197,20 +208,10 @@ def read(path: str | Path) -> Graph:
 def flat(found: Any) -> list[Any]:
     """What a function returned, as a list of outputs."""
     if isinstance(found, dict):
-        return list(found.values())
+        return list(cast("dict[str, Any]", found).values())
     if isinstance(found, list | tuple):
-        return list(found)
+        return list(cast("list[Any]", found))
     return [found]
-
-
-def refusing(call: Callable[[], Any]) -> Any:
-    """The result, or RefusedError with the words of whatever went wrong."""
-    try:
-        return call()
-    except (MemoryError, RecursionError):
-        raise
-    except Exception as error:
-        raise RefusedError(f"{type(error).__name__}: {error}") from error
 
 
 def _specs(inputs: Sequence[Any]) -> list[Any]:
@@ -225,10 +226,6 @@ def _with_specs(graph: Graph, specs: list[Any]) -> Graph:
     """The graph with domains and constraints that the user added, under its own dims' names."""
     if not specs:
         return graph
-    from isomorph.ir.dims import Constraint, Expr
-    from isomorph.ir.graph import copy_graph
-    from isomorph.ir.types import TensorType
-
     known = {v.name: v for v in graph.inputs}
     unknown = [s.name for s in specs if s.name and s.name not in known]
     if unknown:
@@ -247,7 +244,7 @@ def _with_specs(graph: Graph, specs: list[Any]) -> Graph:
             continue
         if value.type.dtype is not spec.type.dtype or len(value.type.shape) != spec.type.rank:
             raise SpecError(f"input {value.name!r} is {value.type}, not {spec.type}")
-        dims = []
+        dims: list[Dim] = []
         for own, given in zip(value.type.shape, spec.type.shape, strict=True):
             if isinstance(own, Expr) and own is not given:
                 graph.constraints.append(Constraint(own, "==", given, "the specification"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isomorph.ir.types import DType, SequenceType, TensorType, Type
+from isomorph.parity.arrays import is_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,10 +104,10 @@ def observed(
         shape: of the reference's output; `None` for a value that is no tensor.
     """
     if shape is None:
-        if isinstance(got, np.ndarray | np.generic):
+        if is_tensor(got):
             return f"it is a tensor, the reference returns {port.type or 'something else'}"
         return ""
-    if not isinstance(got, np.ndarray | np.generic):
+    if not is_tensor(got):
         return f"it is a {type(got).__name__}, the reference returns a tensor"
     found = DType.of(got.dtype)
     if dtype is not None and found is not dtype:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isomorph.parity.verdict import Judged, Status
 
 if TYPE_CHECKING:
-    from isomorph.parity.well import Finding
+    from isomorph.parity.finding import Finding
 
 ONLY_HOSTILE = "only under hostile values (NaN, infinities, extremes): "
 DECISIVE = (Status.FAIL, Status.SUSPECT)

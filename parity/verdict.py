@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 SCHEMA_VERSION = 1
@@ -118,7 +120,7 @@ class Verdict:
     wanted: int = 0
     refused: int = 0
     judged: int = 0
-    dims: dict[str, list[int]] = field(default_factory=dict)
+    dims: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     seed: int = 0
     profile: str = "all"
     seconds: float = 0.0
@@ -147,9 +149,7 @@ class Verdict:
         return _plain(found)
 
     def __str__(self) -> str:
-        from isomorph.parity.report import render
-
-        return render(self)
+        return "\n".join(_lines(self))
 
 
 def worse(a: Status, b: Status) -> Status:
@@ -162,14 +162,71 @@ def _number(value: float) -> float:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in cast("list[Any]", value)]
     match value:
-        case dict():
-            return {k: _plain(v) for k, v in value.items()}
-        case list() | tuple():
-            return [_plain(v) for v in value]
         case bool() | int() | None:
             return value
         case float():
             return value if math.isfinite(value) else str(value)
         case _:
             return str(value)
+
+
+SHOWN = 8
+EXPLAINED = (Status.RUNTIME, Status.UNSPECIFIED)
+"""Findings that are told once for all nodes that share them."""
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    yield f"parity {verdict.status}: {verdict.reason}"
+    yield f"  {_tried(verdict)}"
+    if verdict.weaker:
+        yield f"  weaker than it could be: {verdict.weaker}"
+    for problem in verdict.structure[:SHOWN]:
+        yield f"  structure: {problem}"
+    if verdict.first_divergence is not None:
+        yield f"  first divergence: {verdict.first_divergence}"
+        if verdict.first_divergence.reason:
+            yield f"      {verdict.first_divergence.reason}"
+    for judged in verdict.outputs:
+        yield f"  output {judged}"
+    yield from _nodes(verdict.nodes)
+    for note in verdict.notes:
+        yield f"  note: {note}"
+    if verdict.replay is not None:
+        yield f"  replay: {verdict.replay}"
+
+
+def _tried(verdict: Verdict) -> str:
+    text = f"{verdict.cases} cases"
+    if verdict.cases < verdict.wanted:
+        text += f" of {verdict.wanted} asked for"
+    text += f", nodes judged on {verdict.judged}, {verdict.refused} refused by both"
+    text += f", seed {verdict.seed}, profile {verdict.profile}, {verdict.seconds:.1f} s"
+    for name, sizes in verdict.dims.items():
+        text += f"; {name} in {', '.join(map(str, sizes))}"
+    return text
+
+
+def _nodes(nodes: Sequence[Judged]) -> Iterator[str]:
+    if not nodes:
+        return
+    counts = Counter(str(n.status) for n in nodes)
+    yield "  nodes: " + ", ".join(f"{counts[s]} {s}" for s in Status if counts[s])
+    groups: dict[tuple[Status, str, str], list[Judged]] = {}
+    for judged in nodes:
+        if judged.status is not Status.PASS:
+            cause = judged.reason if judged.status in EXPLAINED else judged.name
+            groups.setdefault((judged.status, judged.op, cause), []).append(judged)
+    ordered = sorted(groups.values(), key=lambda g: -g[0].status.rank)
+    for group in ordered[:SHOWN]:
+        worst = max(group, key=lambda j: j.max_abs)
+        others = f"      and {len(group) - 1} more like it" if len(group) > 1 else ""
+        yield f"    {worst}"
+        if others:
+            yield others
+    if len(ordered) > SHOWN:
+        yield f"    … and {len(ordered) - SHOWN} kinds more"

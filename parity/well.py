@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType
 from isomorph.parity import exact, known
+from isomorph.parity.arrays import is_float
+from isomorph.parity.finding import Finding
 from isomorph.parity.tolerance import Unit, bound, is_exact
 from isomorph.parity.verdict import Status
 
@@ -22,21 +24,6 @@ if TYPE_CHECKING:
 
 FURTHER = 3.0
 """A result is suspect when it is this many times further from the truth than the source is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """How one result of one node compares with the truth."""
-
-    status: Status = Status.PASS
-    reason: str = ""
-    max_ulp: float = 0.0
-    max_abs: float = 0.0
-    nearer: str = "equal"
-
-    def at(self, status: Status, reason: str) -> Finding:
-        """The same figures with another outcome."""
-        return replace(self, status=status, reason=reason)
 
 
 def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Finding]:
@@ -66,13 +53,6 @@ def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Findi
         for index in rounded:
             found[index] = _rounded(op, operands, wide, results[index], truth[index], index)
     return [found[i] for i in present]
-
-
-def is_float(value: Any) -> bool:
-    """Whether a result is a tensor of floats."""
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind in "OUSTbiuc":
-        return False
-    return DType.of(value.dtype).is_float
 
 
 def _rounded(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from isomorph.ir.types import DType
+from isomorph.parity.arrays import is_double, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ class Trace:
     """
 
     perturb: Perturb | None = None
-    constants: list[Any] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list[Any])
 
 
 _trace: ContextVar[Trace | None] = ContextVar("trace", default=None)
@@ -54,7 +55,7 @@ class Wide(np.ndarray):
             kwargs["dtype"] = _wider(kwargs["dtype"])
         result = getattr(ufunc, method)(*given, **kwargs)
         if isinstance(result, tuple):
-            return tuple(_wrap(r, trace) for r in result)
+            return tuple(_wrap(r, trace) for r in cast("tuple[Any, ...]", result))
         return out[0] if out is not None else _wrap(result, trace)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -63,7 +64,7 @@ class Wide(np.ndarray):
             _note(args, trace)
         if kwargs.get("dtype") is not None:
             kwargs = {**kwargs, "dtype": _wider(kwargs["dtype"])}
-        return super().__array_function__(func, types, args, kwargs)
+        return _rewrap(super().__array_function__(func, types, args, kwargs))
 
 
 def evaluate(
@@ -93,9 +94,9 @@ def _plain(value: Any, trace: Trace | None) -> Any:
         return value.view(np.ndarray)
     if trace is not None and (isinstance(value, float) or hasattr(value, "dtype")):
         trace.constants.append(value)
-    if isinstance(value, np.ndarray | np.generic) and _is_float(value.dtype):
-        return value.astype(np.float64)
-    return value
+    if is_float(value):
+        return np.asarray(value.astype(np.float64))
+    return cast("Any", value)
 
 
 def _wrap(result: Any, trace: Trace | None) -> Any:
@@ -107,9 +108,22 @@ def _wrap(result: Any, trace: Trace | None) -> Any:
     return array.view(Wide)
 
 
+def _rewrap(result: Any) -> Any:
+    """Results of functions that drop the class, such as `np.where`, with the class again."""
+    if isinstance(result, list | tuple):
+        items = [_rewrap(item) for item in cast("list[Any]", result)]
+        if isinstance(result, list):
+            return items
+        named = getattr(cast("Any", result), "_make", None)
+        return tuple(items) if named is None else named(items)
+    if is_double(result) and not isinstance(result, Wide):
+        return np.asarray(result).view(Wide)
+    return result
+
+
 def _note(value: Any, trace: Trace) -> None:
     if isinstance(value, list | tuple):
-        for item in value:
+        for item in cast("list[Any]", value):
             _note(item, trace)
     elif isinstance(value, float) or (
         isinstance(value, np.ndarray) and not isinstance(value, Wide)

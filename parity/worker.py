@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from isomorph.ir.errors import IsomorphError
 from isomorph.runtime.errors import RunError, RuntimeLoadError
@@ -89,7 +89,7 @@ class Worker:
         if process is None or process.stdin is None:
             raise WorkerDiedError("the worker is not running")
         try:
-            _write(process.stdin, pickle.dumps(message, protocol=5))
+            _write(cast("BinaryIO", process.stdin), pickle.dumps(message, protocol=5))
             answer = self._answers.get(timeout=self.seconds)
         except queue.Empty:
             self.close()

@@ -12,7 +12,7 @@ import typer
 from isomorph.ir.errors import IsomorphError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 SCHEMA_VERSION = 1
 
@@ -23,7 +23,7 @@ def emit(document: dict[str, Any]) -> None:
 
 
 @contextmanager
-def command(*, as_json: bool) -> Iterator[Callable[[str], None]]:
+def command(*, as_json: bool) -> Generator[Callable[[str], None]]:
     """Run a command's body; typed errors become one sentence and an exit code.
 
     Yields:
@@ -63,7 +63,7 @@ def _fail(error: BaseException, code: int, as_json: bool, document: dict[str, An
 
 
 @contextmanager
-def _progress(as_json: bool) -> Iterator[Callable[[str], None]]:
+def _progress(as_json: bool) -> Generator[Callable[[str], None]]:
     if as_json or not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -140,7 +140,8 @@ def _python_object(place: str, name: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        public = ", ".join(n for n in vars(module) if not n.startswith("_")) or "nothing"
+        names: list[str] = [n for n in dir(module) if not n.startswith("_")]
+        public = ", ".join(names) or "nothing"
         raise SourceError(f"{place} has no {name!r}; it defines {public}") from None
 
 

@@ -149,7 +149,7 @@ def _fit(value: Value, given: Any, dims: dict[str, tuple[int, str]], problems: l
     for axis, (dim, size) in enumerate(zip(shape, array.shape, strict=True)):
         if isinstance(dim, int) and dim != size:
             problems.append(f"input {value.name!r}, axis {axis}: size {size}, {dim} is wanted")
-        elif isinstance(dim, Expr) and {str(dim)} == dim.symbols():
+        elif isinstance(dim, Expr) and set(dim.symbols()) == {str(dim)}:
             known = dims.setdefault(str(dim), (size, f"{value.name!r}, axis {axis}"))
             if known[0] != size:
                 problems.append(
@@ -183,9 +183,11 @@ class _OnnxRuntime:
 
         self._names = tuple(v.name for v in graph.inputs)
         with tempfile.TemporaryDirectory(prefix="isomorph-") as folder:
-            target = make_target(graph.opsets.get(""), "onnxruntime", "cpu")
-            staged = stage(graph, Path(folder) / "model.onnx", target)
-            self._session = Session(staged.path, optimize=True, threads=0)
+            newest = make_target()
+            own = graph.opsets.get("")
+            target = make_target(own) if own and own <= newest.opset else newest
+            with stage(graph, Path(folder) / "model.onnx", target) as staged:
+                self._session = Session(staged.path, optimize=True, threads=0)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         return self._session.run(dict(zip(self._names, inputs, strict=True)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -38,8 +39,7 @@ class Session:
     """
 
     def __init__(self, model: str | Path | bytes, *, optimize: bool, threads: int = 1) -> None:
-        import onnxruntime as ort
-
+        ort = module()
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = threads
@@ -52,12 +52,12 @@ class Session:
             options.enable_mem_pattern = False
         source = model if isinstance(model, bytes) else str(model)
         try:
-            self._session = ort.InferenceSession(source, options, providers=list(PROVIDERS))
+            self._session: Any = ort.InferenceSession(source, options, providers=list(PROVIDERS))
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
             name = "the model" if isinstance(model, bytes) else str(model)
             raise RuntimeLoadError(f"onnxruntime does not load {name}: {clean(error)}") from None
-        self.inputs = tuple(v.name for v in self._session.get_inputs())
-        self.outputs = tuple(v.name for v in self._session.get_outputs())
+        self.inputs: tuple[str, ...] = tuple(v.name for v in self._session.get_inputs())
+        self.outputs: tuple[str, ...] = tuple(v.name for v in self._session.get_outputs())
         self._foreign = {v.name for v in self._session.get_outputs() if v.type in _FOREIGN_NAMES}
 
     def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
@@ -66,10 +66,9 @@ class Session:
         Raises:
             RunError: when a kernel refuses its operands; carries onnxruntime's own words.
         """
-        import onnxruntime as ort
-
+        ort = module()
         given = {name: _feed(array, ort) for name, array in feeds.items() if name in self.inputs}
-        wanted = self.outputs if outputs is None else tuple(outputs)
+        wanted: tuple[str, ...] = self.outputs if outputs is None else tuple(outputs)
         try:
             if self._foreign.isdisjoint(wanted):
                 return self._session.run(wanted, given)
@@ -80,6 +79,16 @@ class Session:
             return [_fetch(v) for v in self._session.run_with_ort_values(wanted, values)]
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
             raise RunError(f"onnxruntime fails: {clean(error)}") from None
+
+
+def module() -> Any:
+    """onnxruntime, imported when it is first needed; raises RuntimeLoadError when it is missing."""
+    try:
+        return import_module("onnxruntime")
+    except ImportError as error:
+        raise RuntimeLoadError(
+            f"onnxruntime cannot be imported ({error}); `isomorph doctor` says how to mend that"
+        ) from None
 
 
 def load_in_subprocess(path: str | Path, *, seconds: float = LOAD_SECONDS) -> None:
@@ -126,7 +135,7 @@ def clean(error: BaseException) -> str:
 def _feed(array: Any, ort: Any) -> Any:
     """What the binding takes: element types that numpy lacks go in as packed bits."""
     if isinstance(array, list):
-        return [_feed(item, ort) for item in array]
+        return [_feed(item, ort) for item in cast("list[Any]", array)]
     if array is None:
         return None
     array = np.asarray(array)
@@ -134,9 +143,9 @@ def _feed(array: Any, ort: Any) -> Any:
         return array
     dtype = DType.of(array.dtype)
     packed = np.frombuffer(Weight.of(array, dtype).view(), np.uint8)
-    bits = np.zeros(array.nbytes, np.uint8)
-    bits[: packed.size] = packed
-    bits = bits.view(f"u{array.dtype.itemsize}").reshape(array.shape)
+    room = np.zeros(array.nbytes, np.uint8)
+    room[: packed.size] = packed
+    bits = cast("Any", room).view(f"u{array.dtype.itemsize}").reshape(array.shape)
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, dtype.value)
 
 

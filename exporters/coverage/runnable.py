@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.exporters.coverage.typed import fill_types
-from isomorph.exporters.runtimes.tables import load_table, rank_of, signature
+from isomorph.exporters.runtimes.tables import NO_VARIABLES, load_table, rank_of, signature
 from isomorph.exporters.target import installed
 from isomorph.ir import schema
 
@@ -192,7 +192,7 @@ class Runnable:
 def _at(op: Op, text: str) -> str:
     """` at float32`, or ` at T1=float32, T2=int64` where there are several type variables."""
     known = op.schema
-    if not text or known is None:
+    if text in ("", NO_VARIABLES) or known is None:
         return ""
     bound = [(v, d) for v, d in zip(known.type_vars, text.split(","), strict=False) if d != "-"]
     if len(bound) == 1:
@@ -206,7 +206,9 @@ def alternatives(runs: tuple[str, ...], text: str) -> list[str]:
     found = [r.partition("@")[0] for r in runs]
     same = {r.partition(",")[0] for r in found if r.partition(",")[2] == rest}
     order = ("float32", "float64", "float16", "int64", "int32")
-    return sorted(same - {""}, key=lambda d: (order.index(d) if d in order else len(order), d))
+    return sorted(
+        same - {"", NO_VARIABLES}, key=lambda d: (order.index(d) if d in order else len(order), d)
+    )
 
 
 def ranges(numbers: list[int]) -> str:

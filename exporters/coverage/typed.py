@@ -43,14 +43,16 @@ def _fill(op: Op) -> None:
         if value is None or value.type is not None or formal is None:
             continue
         target = op.attr("to") if op.type == "Cast" else op.attr("dtype")
-        only = next(iter(formal.dtypes)) if len(formal.dtypes) == 1 else ""
-        fixed = [d for d in DType if d.schema_name == only]
         if formal.type_var in bound:
             value.type = bound[formal.type_var]
-        elif fixed:
-            value.type = TensorType(fixed[0], None)
-        elif isinstance(target, int):
-            value.type = TensorType(DType.of(target), None)
+            continue
+        possible = [d for d in DType if d.schema_name in formal.dtypes]
+        if isinstance(target, int):
+            possible = [d for d in possible if d.value == target]
+        elif len(formal.dtypes) > 1:
+            continue
+        if possible:
+            value.type = TensorType(possible[0], None)
 
 
 def _bare(kind: Type) -> Type:

@@ -19,7 +19,7 @@ def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
     written as it was read: outputs are computed by an op (an Identity where they are inputs,
     weights or captures), equal weights are merged, and ops get unique names.
     """
-    names: set[str] = set()
+    names: dict[str, int] = {}
     for each in graphs_of(graph):
         remove_unused_weights(each)
         _separate_outputs(each, opset, computed=not untouched)
@@ -63,13 +63,13 @@ def _merge_weights(graph: Graph) -> None:
     remove_unused_weights(graph)
 
 
-def _name_ops(graph: Graph, taken: set[str]) -> None:
-    count: dict[str, int] = {}
+def _name_ops(graph: Graph, taken: dict[str, int]) -> None:
+    """Unique names; `taken` holds those of the whole model, and how often each was asked for."""
     for op in graph.sorted_ops():
         base = op.name or op.type
         name = op.name
         while not name or name in taken:
-            count[base] = count.get(base, 0) + 1
-            name = f"{base}_{count[base]}"
-        taken.add(name)
+            taken[base] = count = taken.get(base, 0) + 1
+            name = f"{base}_{count}"
+        taken.setdefault(name, 0)
         op.name = name

@@ -20,6 +20,7 @@ from isomorph.exporters.onnx.layout import (
 )
 from isomorph.exporters.target import Target
 from isomorph.ir import schema
+from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import IsomorphError, UnsupportedError
 from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.proto.encode import encode_model
@@ -149,6 +150,7 @@ def write(
         return staged.commit()
 
 
+@uncollected()
 def stage(
     graph: Graph,
     path: str | os.PathLike[str],
@@ -207,6 +209,7 @@ def to_proto(
     return encode_model(made.graph, made.opsets, made.ir_version, value_infos=value_infos)
 
 
+@uncollected()
 def prepare(graph: Graph, target: Target | None = None) -> Prepared:
     """A copy of a graph, brought to the target's opset and ready to be encoded.
 

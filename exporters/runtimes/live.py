@@ -36,7 +36,7 @@ def ask(models: Iterable[bytes]) -> dict[bytes, tuple[Outcome, str]]:
 
 
 def alone(op: Op, opsets: Mapping[str, int], ir_version: int) -> bytes | None:
-    """A model of just this op, its operands as inputs of their types.
+    """A model of just this op, its operands as inputs of their types; results are for it to type.
 
     `None` when that cannot be made, because an operand's type is unknown.
     """
@@ -60,8 +60,6 @@ def alone(op: Op, opsets: Mapping[str, int], ir_version: int) -> bytes | None:
         version=op.version,
         captures=[made[v] for v in op.captures],
     )
-    for fresh, old in zip(copied.results, op.results, strict=True):
-        fresh.type = anonymous(old.type)
     graph.outputs = list(copied.results)
     wanted = {"": opsets[""]}
     if op.domain:

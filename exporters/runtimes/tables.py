@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Outcome = Literal["runs", "no-kernel", "load-error", "run-error", "crash"]
 Verdict = Literal["runs", "fails", "some", "unknown"]
 
+NO_VARIABLES = "()"
+"""Signature of an operator whose element types are all fixed."""
+
 FOLDER = Path(__file__).parent
 
 
@@ -169,7 +172,7 @@ def signature(op: Op) -> str | None:
             if text is None:
                 return None
             bound.setdefault(formal.type_var, text)
-    return ",".join(bound.get(v, "-") for v in known.type_vars)
+    return ",".join(bound.get(v, "-") for v in known.type_vars) or NO_VARIABLES
 
 
 def type_text(kind: Type | None) -> str | None:

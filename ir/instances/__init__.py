@@ -64,12 +64,12 @@ class Instance:
     """
 
     inputs: tuple[Arg | None, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     outputs: int = 1
     main: str = "T"
     note: str = ""
     dtypes: tuple[str, ...] = ()
-    bind: Mapping[str, str] = field(default_factory=dict)
+    bind: Mapping[str, str] = field(default_factory=dict[str, str])
     captures: tuple[Arg, ...] = ()
 
 
@@ -79,9 +79,11 @@ INSTANCES: Manifest[tuple[Instance, ...]] = Manifest("isomorph.ir.instances", "I
 def dtypes_of(key: Key, instance: Instance) -> tuple[DType, ...]:
     """Element types that the instance's main variable may take at the canonical version."""
     found = schema.canonical(*key)
-    allowed = found.type_vars.get(instance.main, frozenset()) if found else frozenset()
-    if not allowed and found is not None:
-        allowed = frozenset().union(*(f.dtypes for f in found.inputs if f.type_var == instance.main))
+    allowed: set[str] = set()
+    if found is not None:
+        allowed.update(found.type_vars.get(instance.main, ()))
+        if not allowed:
+            allowed.update(*(f.dtypes for f in found.inputs if f.type_var == instance.main))
     return tuple(
         d
         for d in DType
@@ -114,7 +116,9 @@ def array_of(arg: Arg, dtype: DType, rng: np.random.Generator) -> np.ndarray:
     if dtype.is_integer:
         top = 2 ** (dtype.bits - (1 if dtype.is_signed else 0)) - 1
         bottom = -top - 1 if dtype.is_signed else 0
-        drawn = rng.integers(int(max(low, bottom)), int(min(arg.high, top)), arg.shape, endpoint=True)
+        drawn = rng.integers(
+            int(max(low, bottom)), int(min(arg.high, top)), arg.shape, endpoint=True
+        )
         return drawn.astype(dtype.numpy)
     return rng.uniform(low, arg.high, arg.shape).astype(dtype.numpy)
 

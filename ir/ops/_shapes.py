@@ -25,8 +25,9 @@ def same(ctx: Context) -> tuple[Type | None, ...]:
 
 
 def same_kept(ctx: Context) -> tuple[Type | None, ...]:
-    """The same, and its contents too."""
-    keep_contents(ctx)
+    """The same, and its contents too; sequences and optionals have none."""
+    if isinstance(ctx.type(0), TensorType):
+        keep_contents(ctx)
     return (ctx.type(0),)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir import schema
+from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.proto.attributes import decode_attribute, resolve
@@ -42,6 +42,7 @@ SOURCE_KEY = "isomorph.source"
 _SOURCE = re.compile(r"(.*):(\d{1,9})(?: (.*))?", re.DOTALL)
 
 
+@uncollected()
 def decode_model(proto: ModelProto, external: External | None = None) -> Graph:
     """The main graph of a model, with its opset imports and metadata; local functions inlined.
 
@@ -49,16 +50,6 @@ def decode_model(proto: ModelProto, external: External | None = None) -> Graph:
         InvalidModelError: when the model breaks the format's rules; says where.
         UnsupportedError: for constructs that are not read yet.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # millions of objects that live on: collections between them only cost time
-    try:
-        return _decode_model(proto, external)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _decode_model(proto: ModelProto, external: External | None) -> Graph:
     opsets = read_opsets(proto.opset_import, "the model")
     functions = Functions(proto.functions)
     functions.check([proto.graph])
@@ -126,6 +117,7 @@ class Decoder:
         where = f"graph {graph.name!r}"
         self._sources(scope, proto, inner=outer is not None)
         stated = {v.name: v for v in proto.value_info}
+        graph.extra["value_infos"] = bool(stated)
         for node in in_order(proto.node, scope, where):
             self.node(scope, node, stated, depth, graph.add_op)
         for info in proto.output:

@@ -22,9 +22,8 @@ def inline_body(op: Op, patch: Patch, opset: int | None = None) -> bool:
     """Put an operator's function body in its place: exact, because it is the definition.
 
     Works for any op whose schema has a body, context-dependent ones included when the operands'
-    types are known, so it serves as a row of an upgrade or downgrade table:
-    `{18: lambda op, patch: require(inline_body(op, patch, 17))}`. The new ops have the versions
-    that the body's opset means; the driver takes them on from there.
+    types are known, so a step of an upgrade or downgrade table may call it. The new ops have the
+    versions that the body's opset means; the driver takes them on from there.
 
     Args:
         op: to be replaced; it must have no subgraphs.

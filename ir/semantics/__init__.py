@@ -9,7 +9,7 @@ round: the function that the graph stands for, free of its own rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.opdef import FAMILIES, Manifest
 
 if TYPE_CHECKING:
-    from isomorph.ir.types import DType
     from collections.abc import Callable, Sequence
 
     from isomorph.ir.graph import Graph, Op
+    from isomorph.ir.types import DType
 
     Runner = Callable[[Graph, Sequence[Any], Sequence[Any]], list[Any]]
 
@@ -37,12 +37,15 @@ class Call:
         self._run = run
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute, else the schema's default; floats are what a file holds of them: float32."""
+        """An attribute, else the schema's default; floats rounded to the float32 of a file."""
         found = self.op.attr(name, default)
         if isinstance(found, float):
             return float(np.float32(found))
-        if isinstance(found, tuple) and found and isinstance(found[0], float):
-            return tuple(float(np.float32(v)) for v in found)
+        if isinstance(found, tuple):
+            items = cast("tuple[Any, ...]", found)
+            if items and isinstance(items[0], float):
+                return tuple(float(np.float32(v)) for v in items)
+            return items
         return found
 
     @property
@@ -100,7 +103,7 @@ def evaluate(
     with np.errstate(all="ignore"):
         call = Call(op, wide=wide, captures=captures, run=run)
         found = implementation.function(call, *inputs)
-    return list(found) if isinstance(found, tuple) else [found]
+    return list(cast("tuple[Any, ...]", found)) if isinstance(found, tuple) else [found]
 
 
 def find(op: Op) -> Impl | None:

@@ -7,13 +7,14 @@ that agree in their dims, which is what makes thousands of cases a second possib
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.parity.strategies.kinds import HOSTILE, ORDINARY
 from isomorph.parity.strategies.sizes import bindings
 from isomorph.parity.strategies.specs import Spec, specs_of
-from isomorph.parity.strategies.values import HOSTILE, ORDINARY, fill
+from isomorph.parity.strategies.values import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -100,12 +101,11 @@ def batches(
         "hostile": hostile,
         "all": st.one_of(ordinary, ordinary, hostile),
     }
-    return st.builds(
-        lambda dims, kinds, seed: Batch(tuple(sorted(dims.items())), kinds, seed, count),
-        chosen,
-        kinds[profile],
-        st.integers(0, 2**32 - 1),
-    )
+
+    def build(dims: Mapping[str, int], kinds: tuple[str, ...], seed: int) -> Batch:
+        return Batch(tuple(sorted(dims.items())), kinds, seed, count)
+
+    return st.builds(build, chosen, kinds[profile], st.integers(0, 2**32 - 1))
 
 
 def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
@@ -120,7 +120,7 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
         database=None,
         deadline=None,
         phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=list(cast("Any", hypothesis.HealthCheck)),
     )
     @hypothesis.given(strategy)
     def collect(batch: Batch) -> None:

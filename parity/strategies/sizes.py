@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ def starting_points(
         for group in combinations(names, count)
     ]
     groups = [*groups[:24], set(names)]
-    for size in LADDER:
-        for group in groups:
-            for small in (2, 1):
+    for small in (2, 1):
+        for size, group in product(LADDER, groups):
+            if len(names) > 1 or small == 2:
                 dims = {n: max(size, floors[n]) if n in group else small for n in names}
                 if fresh(dims):
                     yield dims

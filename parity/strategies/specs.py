@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir.dims import Expr, symbol
 from isomorph.ir.types import DType, OptionalType, SequenceType, TensorType
+from isomorph.parity.strategies.kinds import FOR_FLOATS_ONLY, HOSTILE
 from isomorph.parity.strategies.roles import Role, roles_of
 
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ class Spec:
 
     def kinds(self, wanted: tuple[str, ...]) -> list[str]:
         """Which kinds of values make sense here."""
-        from isomorph.parity.strategies.values import FOR_FLOATS_ONLY, HOSTILE
-
         bounded = self.low is not None or self.high is not None or self.role is not None
         found = [
             k

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
+from isomorph.parity.strategies.kinds import HOSTILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isomorph.parity.strategies.specs import Spec
 
-ORDINARY = (
-    "normal",
-    "uniform",
-    "large",
-    "small",
-    "integers",
-    "ties",
-    "repeated",
-    "sorted",
-    "sparse",
-    "constant",
-    "zeros",
-    "positive",
-    "one-hot",
-    "offset",
-)
-HOSTILE = ("negative-zero", "subnormal", "infinite", "nan", "huge", "tiny", "mixed", "extreme")
-FOR_FLOATS_ONLY = frozenset({"negative-zero", "subnormal", "infinite", "nan", "tiny", "small"})
 TEXTS = ("", "a", "Bé", "xyz", "12", "-1.5", " ")
 LIST_LENGTH = 2
 
@@ -113,7 +96,7 @@ def _floats(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.n
 def _hostile(
     kind: str, shape: tuple[int, ...], dtype: DType, rng: np.random.Generator
 ) -> np.ndarray:
-    info = ml_dtypes.finfo(dtype.numpy)
+    info = cast("Any", ml_dtypes.finfo(dtype.numpy))
     top, least = float(info.max), float(info.smallest_subnormal)
     normal = rng.standard_normal(shape)
     some = rng.random(shape) < 0.2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.semantics import evaluate
-from isomorph.parity.tolerance.derivative import is_float
+from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.units import Bound, Unit
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def reaction(
     total = np.zeros(truth.shape)
     for _ in range(probes):
         given = [
-            v * (1 + STEP * rng.uniform(-1, 1, np.shape(v))) if is_float(v) else v for v in operands
+            v * (1 + STEP * rng.uniform(-1, 1, np.shape(v))) if is_double(v) else v
+            for v in operands
         ]
         moved = np.asarray(evaluate(op, given, wide=True)[index], np.float64)
         change = (moved - truth) / STEP
@@ -43,7 +44,7 @@ def reaction(
 
 def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound:
     """8√K reactions and 4 ulp; the hard limit has K instead of √K, and four times the rest."""
-    floats = [np.asarray(v) for v in operands if is_float(v)]
+    floats = [np.asarray(v) for v in operands if is_double(v)]
     terms = max([1, *(max(v.shape, default=1) for v in floats)])
     moved = reaction(op, operands, truth, index)
     soft = 8 * unit.u * np.sqrt(terms) * moved + 4 * unit.ulp(truth) + unit.tiny

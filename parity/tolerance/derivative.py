@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.semantics import evaluate
+from isomorph.parity.arrays import is_double
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +21,9 @@ def carried(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int) -> n
     """Σ |x ∂f/∂x| per element of an elementwise op, by central differences in float64."""
     total = np.zeros_like(truth)
     for position, operand in enumerate(operands):
-        if not is_float(operand):
+        if not is_double(operand):
             continue
-        moved = []
+        moved: list[np.ndarray] = []
         for factor in (1 + STEP, 1 - STEP):
             given = list(operands)
             given[position] = operand * factor
@@ -30,8 +31,3 @@ def carried(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int) -> n
         slope = np.abs(moved[0] - moved[1]) / (2 * STEP)
         total = total + np.where(np.isfinite(slope), slope, 0.0)
     return total
-
-
-def is_float(value: Any) -> bool:
-    """Whether an operand is a float64 array, as all floats are here."""
-    return isinstance(value, np.ndarray | np.generic) and value.dtype == np.float64

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.opdef import OPS
+from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.derivative import carried
 from isomorph.parity.tolerance.units import Bound, Unit
 
@@ -88,7 +89,7 @@ def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: 
         basis += f" and {k:g}u of the operands through the derivative"
     peak = np.abs(truth)
     for operand in operands:
-        if isinstance(operand, np.ndarray | np.generic) and operand.dtype == np.float64:
+        if is_double(operand):
             peak = np.fmax(peak, np.abs(operand))
 
     def at_most() -> np.ndarray:

@@ -130,7 +130,7 @@ def _standardized(
 
 def _affine(op: Op, operands: Sequence[Any], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scale and shift, shaped to broadcast against x."""
-    found = []
+    found: list[np.ndarray] = []
     for position, absent in ((1, 1.0), (2, 0.0)):
         given = operands[position] if len(operands) > position else None
         array = np.asarray(absent if given is None else given, np.float64)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.semantics import evaluate
-from isomorph.parity.tolerance.derivative import is_float
+from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _applied(
     scalar: Callable[[float], float],
 ) -> Any:
     """The op on changed float operands, with its scale factors changed alike."""
-    given = [change(v) if is_float(v) else v for v in operands]
+    given = [change(v) if is_double(v) else v for v in operands]
     own = op.attributes
     if any(name in own for name in _SCALES):
         changed = {k: scalar(v) if k in _SCALES else v for k, v in own.items()}
@@ -142,7 +142,7 @@ def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
         case "ConvTranspose" if second is not None:
             return second.shape[0] * prod(second.shape[2:]) + 1
         case _:
-            total = prod(np.asarray(o).size for o in operands if is_float(o))
+            total = prod(np.asarray(o).size for o in operands if is_double(o))
             return max(int(min(total, max(np.asarray(o).size for o in operands))), 1)
 
 
@@ -160,6 +160,6 @@ def _summands(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
         case "GlobalAveragePool" | "GlobalLpPool":
             return max(prod(first.shape[2:]), 1)
         case "Col2Im":
-            return max(int(np.prod(operands[2])), 1)
+            return max(int(np.asarray(operands[2]).prod()), 1)
         case _:
             return max(first.size // max(truth.size, 1), 1)

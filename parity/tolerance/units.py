@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -36,7 +36,7 @@ class Unit:
     @cache
     def of(dtype: DType) -> Unit:
         """The format of a float element type."""
-        info = ml_dtypes.finfo(dtype.numpy)
+        info = cast("Any", ml_dtypes.finfo(dtype.numpy))
         return Unit(float(info.eps) / 2, float(info.smallest_subnormal), float(info.max))
 
     def ulp(self, truth: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -13,6 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from isomorph.cli import build
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def isomorph():
 def model(tmp_path):
     """Write a model from its text; gives its path."""
 
-    def write(text: str, name: str = "model.onnx", opset: int = 21):
+    def write(text: str, name: str = "model.onnx", opset: int = 21) -> Path:
         header = f'<ir_version: 10, opset_import: ["" : {opset}, "acme" : 1]>\n'
         proto = onnx.parser.parse_model(header + text)
         path = tmp_path / name
@@ -52,7 +55,8 @@ def model(tmp_path):
 
 
 MLP = """mlp (float[batch, 4] x) => (float[batch, 3] y)
-<float[4, 3] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2}, float[3] b = {1, 2, 3}>
+<float[4, 3] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2},
+ float[3] b = {1, 2, 3}>
 { t = MatMul(x, w)
   u = Add(t, b)
   y = Relu(u) }"""

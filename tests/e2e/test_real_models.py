@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import onnx
 import pytest
 
@@ -10,8 +12,8 @@ from tests.realmodels import real_model
 
 MODELS = ("silero_vad_op18_ifless", "silero_vad_16k_op15", "magika", "ch_ppocr_cls")
 OPSETS = (15, 17, 18, 21, 24)
-CASES = 24
-"""Inputs per file here; `make sweep` runs the default of 200."""
+CASES = int(os.environ.get("ISOMORPH_CASES", "24"))
+"""Inputs per file here; `make sweep` asks for the default of 200."""
 
 
 @pytest.mark.parametrize("opset", OPSETS)
@@ -31,7 +33,12 @@ def test_export(name, opset, tmp_path):
         if kept is not None:
             assert symbols(kept) == symbols(value)
     assert not duplicates(after), "a weight is stored twice"
-    assert path.stat().st_size <= source.stat().st_size
+    if opset >= own_opset(before):
+        assert path.stat().st_size <= source.stat().st_size
+
+
+def own_opset(model):
+    return next(o.version for o in model.opset_import if not o.domain)
 
 
 def names(values):

@@ -147,6 +147,23 @@ class TestInference:
         assert contents[joined].elements == (N // 2, 3, 2, 2)
         assert shaped.type == TensorType(F, (N // 2, 3, 2, 2))
 
+    def test_truth_values_are_contents_too(self):
+        graph = Graph()
+        c = graph.add_input("c", TensorType(DType.BOOL, ()))
+        op = graph.add_op("Not", [c])
+        known = Context(op, graph, {c: Content((1,), scalar=True)}, (), infer).array(0)
+        assert known is not None
+        assert known.dtype == bool
+        assert known
+
+    def test_passes_sequences_through(self):
+        graph = Graph()
+        kind = SequenceType(tensor("float32", "n"))
+        x = graph.add_input("x", kind)
+        y = graph.add_op("Identity", [x]).output
+        infer(graph)
+        assert y.type == kind
+
 
 def context(graph: Graph, op: Op, *, constraints: tuple[Constraint, ...] = ()) -> Context:
     return Context(op, graph, {}, constraints, infer)

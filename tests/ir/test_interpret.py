@@ -26,7 +26,7 @@ class TestValuesAreFreed:
         made: dict[str, weakref.ref[np.ndarray]] = {}
         real = module.evaluate
 
-        def watched(op, operands, **options):  # noqa: ANN001, ANN003, ANN202
+        def watched(op, operands, **options):  # noqa: ANN003, ANN202
             alive.append([name for name, array in made.items() if array() is not None])
             results = real(op, operands, **options)
             made[op.output.name] = weakref.ref(results[0])
@@ -59,7 +59,7 @@ class TestHooks:
         graph, _ = build("a = Neg(x)\nb = Abs(a)")
         seen: list[tuple[str, float, float]] = []
 
-        def watch(op, operands, results):  # noqa: ANN001, ANN202
+        def watch(op, operands, results):  # noqa: ANN202
             seen.append((op.type, operands[0][0], results[0][0]))
             return [results[0] * 10] if op.type == "Neg" else None
 
@@ -71,7 +71,7 @@ class TestHooks:
         graph = conditional()
         seen: list[str] = []
 
-        def change(value, array):  # noqa: ANN001, ANN202
+        def change(value, array):  # noqa: ANN202
             seen.append(value.name)
             return array + 1 if value.name == "then_out" else array
 

@@ -133,7 +133,7 @@ class TestRefusing:
             (lambda p, _: p.remove(build("q = Relu(x)")[1]["q"].producer), "not of this graph"),
         ],
     )
-    def test_leaves_the_graph_alone(self, edit, message: str):  # noqa: ANN001
+    def test_leaves_the_graph_alone(self, edit, message: str):
         graph, v = build("a = Relu(x)\nb = Neg(a)\nd = Exp(x)\nc = Abs(b)")
         before = contents(graph)
         patch = Patch(graph)

@@ -79,7 +79,7 @@ def sequence() -> Graph:
 @pytest.mark.parametrize(
     "make", [plain, attributes, symbolic, weighted, optional, sequence, conditional]
 )
-def test_round_trip(make):  # noqa: ANN001
+def test_round_trip(make):
     graph = make()
     verify(graph)
     text = to_text(graph)

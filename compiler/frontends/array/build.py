@@ -91,9 +91,16 @@ def elementwise(op: str, *operands: Any, **attributes: Any) -> Traced:
 
 
 def where(condition: Any, x: Any, y: Any) -> Traced:
-    """Where; numbers take the dtype of the other operand."""
+    """Where; numbers take the dtype of the other operand. Bools are chosen by And and Or.
+
+    Few run times have a Where of bools.
+    """
     dtype = result_type(x, y)
-    return elementwise("Where", lift(condition), lift(x, dtype), lift(y, dtype))
+    chosen, one, other = lift(condition), lift(x, dtype), lift(y, dtype)
+    if dtype != np.bool_:
+        return elementwise("Where", chosen, one, other)
+    first = elementwise("And", chosen, one)
+    return elementwise("Or", first, elementwise("And", emit("Not", chosen), other))
 
 
 def truth(x: Any) -> Traced:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from isomorph.frontends.array import ufuncs
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.methods import METHODS
-from isomorph.frontends.array.structure import is_many
+from isomorph.frontends.array.structure import is_many, leaves
 from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED, VIEWS
 from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.unsupported import placeholder
@@ -47,8 +47,7 @@ class ArrayRules:
         if name in METHODS:
             return functools.partial(_method, name, array)
         if callable(getattr(np.ndarray, name, None)):
-            instead = _REPLACED.get(name, "")
-            raise TraceError(f"the method {name}() of arrays is not captured", instead)
+            return functools.partial(_not_captured, name)
         return None
 
     def ufunc(self, ufunc: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -82,10 +81,20 @@ class ArrayRules:
         return placeholder(name_of(function), function, args, kwargs)
 
 
+def is_complex(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether complex numbers take part: ONNX has hardly an operator for them."""
+    return any(
+        isinstance(v, complex) or getattr(getattr(v, "dtype", None), "kind", "") == "c"
+        for v in leaves((tuple(args), dict(kwargs)))
+    )
+
+
 def call(
     path: str, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """A rule with the caller's arguments; those that it does not take are named."""
+    if path not in _KEEPING and is_complex(args, kwargs):
+        return placeholder(path, numpy_object(path), args, kwargs)
     try:
         bound = signature(rule).bind(*args, **kwargs)
     except TypeError as error:
@@ -120,11 +129,17 @@ def paths() -> dict[Any, str]:
     """Numpy's own function objects; aliases such as `np.concat` are the same object."""
     found: dict[Any, str] = {}
     for path in FUNCTIONS:
-        function: Any = np
-        for part in path.split("."):
-            function = getattr(function, part, None)
+        function = numpy_object(path)
         if function is not None and not isinstance(function, np.ufunc):
             found.setdefault(function, path)
+    return found
+
+
+def numpy_object(path: str) -> Any:
+    """What numpy calls so, `None` if nothing."""
+    found: Any = np
+    for part in path.split("."):
+        found = getattr(found, part, None)
     return found
 
 
@@ -137,10 +152,16 @@ def name_of(function: Any) -> str:
 
 
 def _apply(name: str, args: Sequence[Any], dtype: Any = None) -> Any:
+    if is_complex(args, {}):
+        return placeholder(name, getattr(np, name), args, {} if dtype is None else {"dtype": dtype})
     rule = GENERALISED.get(name)
     if rule is None:
         return ufuncs.apply(name, args, dtype)
     return rule(*args) if dtype is None else rule(*(lift(a, np.dtype(dtype)) for a in args))
+
+
+def _not_captured(name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    raise TraceError(f"the method {name}() of arrays is not captured", _REPLACED.get(name, ""))
 
 
 def _method(name: str, array: Traced, *args: Any, **kwargs: Any) -> Any:
@@ -154,6 +175,13 @@ def _method(name: str, array: Traced, *args: Any, **kwargs: Any) -> Any:
         _share(made, array)
     return made
 
+
+_KEEPING = frozenset({
+    "__getitem__", "reshape", "ravel", "squeeze", "expand_dims", "transpose", "swapaxes",
+    "moveaxis", "matrix_transpose", "concatenate", "stack", "shape", "size", "ndim", "iscomplexobj",
+    "isrealobj", "copy", "asarray", "where", "take", "flip", "split", "tile",
+})  # fmt: skip
+"""Functions that move elements of any dtype, complex ones too, or look at none."""
 
 _REPLACED = {
     "sort": "x = xp.sort(x)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.frontends.array.build import has_traced
-from isomorph.frontends.array.dispatch import paths
+from isomorph.frontends.array.dispatch import numpy_object, paths
 from isomorph.frontends.array.promote import limits, result_type
 from isomorph.frontends.array.scope import current
 from isomorph.frontends.array.structure import is_ndarray
@@ -17,14 +17,6 @@ from isomorph.frontends.array.ufuncs import UFUNCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-def numpy_object(path: str) -> Any:
-    """What numpy calls so, `None` if nothing."""
-    found: Any = np
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 @functools.cache

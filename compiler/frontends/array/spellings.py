@@ -113,7 +113,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "Sinh": ("sinh",),
     "Slice": ("x[a:b]", "flip"),
     "Softmax": ("nn.softmax", "nn.attention"),
-    "Softplus": ("nn.softplus", "logaddexp"),
+    "Softplus": ("nn.softplus",),
     "Softsign": ("nn.softsign",),
     "SpaceToDepth": ("nn.space_to_depth",),
     "Split": ("split",),

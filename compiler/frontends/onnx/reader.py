@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from isomorph.frontends.onnx.external import ExternalData
 from isomorph.frontends.onnx.sniff import guess
 from isomorph.frontends.onnx.wire import DEEPEST, check_lengths, outline
+from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import InvalidGraphError, InvalidModelError, UnsupportedError
 from isomorph.ir.files import MappedFile
 from isomorph.ir.proto.decode import decode_model
@@ -29,6 +30,7 @@ MAPPED_FROM = 1 << 24
 """Files of at least so many bytes are mapped, smaller ones read."""
 
 
+@uncollected()
 def read(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> Graph:
     """The graph of a model, its ops at the versions that they were written in.
 

@@ -9,7 +9,7 @@ import sys
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, cast
@@ -140,6 +140,7 @@ def serve() -> None:
     table = load_table("onnxruntime", known["onnxruntime"], "cpu")
     if table is None:
         raise UnsupportedError(f"onnxruntime {known['onnxruntime']} was never probed")
+    import_module("onnxruntime").set_default_logger_severity(4)
     limits = Limits(table.newest_opset, table.newest_ir_version)
 
     def say(told: object) -> None:

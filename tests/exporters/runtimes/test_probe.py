@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,14 +37,23 @@ def prober():
         yield found
 
 
-def test_a_model_that_kills_the_process_is_a_crash_and_the_next_is_tried(
-    prober: Prober, monkeypatch: pytest.MonkeyPatch
-):
+class Deadly:
+    """Ends the process that unpickles it."""
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return os._exit, (9,)
+
+
+def test_a_model_that_kills_the_process_is_a_crash_and_the_next_is_tried(prober: Prober):
     case = next(cases(("", "MatMul"), 21, 10, []))
-    process = prober._start()
-    monkeypatch.setattr(process, "stdout", process.stdout)
-    process.kill()
-    assert prober.ask(case.job)[0] == "crash"
+    outcome, why = prober.ask(worker.Job(Deadly(), {}))  # type: ignore[arg-type]
+    assert (outcome, why) == ("crash", "the process died with code 9")
+    assert prober.ask(case.job) == ("runs", "")
+
+
+def test_a_process_that_dies_once_is_no_crash(prober: Prober):
+    case = next(cases(("", "MatMul"), 21, 10, []))
+    (prober._process or prober._start()).kill()
     assert prober.ask(case.job) == ("runs", "")
 
 

@@ -135,9 +135,16 @@ def test_the_namespace_promotes_like_numpy():
     agree(fn, np.ones(2, np.int64), np.ones(2, np.int8))
 
 
-def test_complex_numbers_are_refused_with_the_operator():
-    with pytest.raises(TraceError, match="Add does not take complex64"):
-        traced(lambda x: x + 1j, "x: float32[2]")
+def test_complex_numbers_are_listed():
+    def fn(x: Any) -> Any:
+        y = np.fft.fft(x * 1j)
+        return np.abs(y[::2].reshape(-1)), y.real, np.sum(y), np.concatenate([y, y]).dtype == "c16"
+
+    graph = traced(fn, "x: float64[4]")
+    shown = [str(v.type) for v in graph.outputs]
+    assert shown == ["float64[2]", "float64[4]", "complex128[]", "bool[]"]
+    listed = [op.type for op in graph.ops() if op.domain == "isomorph.unsupported"]
+    assert listed == ["multiply", "fft.fft", "absolute", "real", "sum"]
 
 
 def test_powers_take_numpys_short_cuts():

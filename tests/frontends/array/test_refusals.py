@@ -149,6 +149,7 @@ class TestUnsupported:
             ("linalg.inv", str(first + 1)),
             ("linalg.eigvalsh", str(first + 2)),
             ("fft.rfft", str(first + 3)),
+            ("real", str(first + 3)),
             ("i0", str(first + 3)),
             ("gcd", str(first + 3)),
         ]

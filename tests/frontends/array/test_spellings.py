@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from isomorph import array as xp
-from isomorph.frontends.array.dispatch import paths
-from isomorph.frontends.array.functions import numpy_object
+from isomorph.frontends.array.dispatch import numpy_object, paths
 from isomorph.frontends.array.spellings import SPELLINGS, spelling
 from isomorph.ir import schema
 from isomorph.ir.opdef import OPS

@@ -25,14 +25,13 @@ from isomorph.frontends.array.rules.reduction import (
     min_,
     prod,
     sum_,
+    summing_type,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isomorph.frontends.array.traced import Traced
-
-_INT32 = np.dtype(np.int32)
 
 
 def _cumulative(op: str) -> Callable[..., Traced]:
@@ -42,8 +41,7 @@ def _cumulative(op: str) -> Callable[..., Traced]:
         if axis is None:
             x, axis = emit("Reshape", x, [-1], shape=(product(x.dims),)), 0
         own = x.dtype
-        if not is_float(x) and own.itemsize < 4:
-            x = cast(x, _INT32)
+        x = cast(x, summing_type(own))
         found = emit(op, x, np.array(axis_of(axis, x.ndim), np.int64), shape=x.dims)
         return cast(found, own)
 

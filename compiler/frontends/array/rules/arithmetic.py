@@ -95,7 +95,10 @@ def remainder(x: Traced, y: Traced) -> Traced:
 
 
 def fmod(x: Traced, y: Traced) -> Traced:
-    return elementwise("Mod", x, y, fmod=1)
+    """With the sign of x; for integers from the truncated quotient, which is exact."""
+    if is_float(x):
+        return elementwise("Mod", x, y, fmod=1)
+    return elementwise("Sub", x, elementwise("Mul", elementwise("Div", x, y), y))
 
 
 def divmod_(x: Traced, y: Traced) -> tuple[Traced, Traced]:

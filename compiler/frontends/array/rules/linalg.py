@@ -17,6 +17,7 @@ from isomorph.frontends.array.build import (
     product,
     strong,
     truth,
+    where,
 )
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.promote import result_type
@@ -214,7 +215,7 @@ def diag(v: Any, k: int = 0) -> Traced:
     places[index + max(-k, 0), index + max(k, 0)] = index
     mask[index + max(-k, 0), index + max(k, 0)] = True
     found = emit("Gather", x, places, axis=0)
-    return elementwise("Where", lift(mask), found, lift(0, x.dtype))
+    return where(mask, found, lift(0, x.dtype))
 
 
 def _triangle(upper: int) -> Callable[..., Traced]:

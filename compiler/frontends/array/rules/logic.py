@@ -68,8 +68,9 @@ def invert(x: Traced) -> Traced:
 def left_shift(x: Traced, y: Traced) -> Traced:
     """Of the bits, whatever the sign; numpy shifts everything out past the width."""
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
-    bits, count = cast(x, unsigned), cast(y, unsigned)
-    return cast(_within(count, bits, emit_shift("LEFT", bits, count)), x.dtype)
+    count = cast(y, unsigned)
+    moved = cast(emit_shift("LEFT", cast(x, unsigned), count), x.dtype)
+    return _within(count, moved)
 
 
 def right_shift(x: Traced, y: Traced) -> Traced:
@@ -77,10 +78,10 @@ def right_shift(x: Traced, y: Traced) -> Traced:
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     count = cast(y, unsigned)
     if x.dtype.kind == "u":
-        return _within(count, x, emit_shift("RIGHT", x, count))
+        return _within(count, emit_shift("RIGHT", x, count))
     negative = less(x, scalar(x, 0))
     bits = cast(where(negative, emit("BitwiseNot", x), x), unsigned)
-    moved = cast(_within(count, bits, emit_shift("RIGHT", bits, count)), x.dtype)
+    moved = _within(count, cast(emit_shift("RIGHT", bits, count), x.dtype))
     return where(negative, emit("BitwiseNot", moved), moved)
 
 
@@ -90,9 +91,9 @@ def emit_shift(direction: str, bits: Traced, count: Traced) -> Traced:
     return elementwise("BitShift", bits, elementwise("Mod", count, width), direction=direction)
 
 
-def _within(count: Traced, bits: Traced, moved: Traced) -> Traced:
-    width = scalar(count, bits.dtype.itemsize * 8)
-    return where(less(count, width), moved, scalar(bits, 0))
+def _within(count: Traced, moved: Traced) -> Traced:
+    width = scalar(count, moved.dtype.itemsize * 8)
+    return where(less(count, width), moved, scalar(moved, 0))
 
 
 def isnan(x: Traced) -> Traced:

@@ -19,7 +19,6 @@ from isomorph.frontends.array.build import (
 )
 from isomorph.frontends.array.dims import wrap
 from isomorph.frontends.array.errors import TraceError
-from isomorph.frontends.array.rules.arithmetic import is_float
 from isomorph.frontends.array.scope import current
 
 if TYPE_CHECKING:
@@ -70,11 +69,15 @@ def _summing(op: str, neutral: int) -> Callable[..., Traced]:
     return rule
 
 
+def summing_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What sums and products of a dtype are computed in: modulo 2ⁿ, signs make no difference."""
+    if dtype.kind == "u":
+        return _INT32 if dtype.itemsize < 4 else _INT64
+    return _INT32 if dtype.kind in "bi" and dtype.itemsize < 4 else dtype
+
+
 def _exactly(op: str, x: Traced, axis: Any, keepdims: bool) -> Traced:
-    """In a dtype that ReduceSum and ReduceProd have, then back."""
-    if is_float(x) or x.dtype.itemsize >= 4:
-        return reduce(op, x, axis, keepdims)
-    return cast(reduce(op, cast(x, _INT32), axis, keepdims), x.dtype)
+    return cast(reduce(op, cast(x, summing_type(x.dtype)), axis, keepdims), x.dtype)
 
 
 def _masked(x: Traced, mask: Any, neutral: Any) -> Traced:

@@ -77,7 +77,7 @@ def arctan2(y: Traced, x: Traced) -> Traced:
 def logaddexp(x: Traced, y: Traced) -> Traced:
     """Max + softplus(−|x−y|); equal operands, infinite ones too, give x + log 2."""
     larger = elementwise("Max", x, y)
-    apart = emit("Softplus", emit("Neg", emit("Abs", elementwise("Sub", x, y))))
+    apart = log1p(emit("Exp", emit("Neg", emit("Abs", elementwise("Sub", x, y)))))
     same = elementwise("Add", x, scalar(x, np.log(2)))
     return where(elementwise("Equal", x, y), same, elementwise("Add", larger, apart))
 

@@ -1,0 +1,100 @@
+"""Writes `docs/benchmarks.md` from the figures in `benchmarks/results`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+
+TEXT = """\
+# Benchmarks
+
+Written by `python benchmarks/page.py` from the figures in `benchmarks/results`. Times are CPU
+seconds of one process, the best of several runs; memory is what the process holds.
+
+## How a graph lies on networkx
+
+`python benchmarks/ir_layout.py --write`: residual blocks of MatMul, Add, Relu, Sigmoid, Mul and
+Add, {ops:,} operators. *Collected* is the same with Python's cycle collector on, as in ordinary
+code; reading, copying and writing switch it off (`isomorph.ir.bulk`).
+
+{layout}
+
+*digraph* (operators are nodes, an edge carries the values between two of them) is what
+`isomorph.ir.graph` uses: of the three it sorts and copies fastest and is the smallest, and an
+algorithm of networkx that is run on it sees operators, not a mixture. *multidigraph* has an edge
+for each use of a value; *bipartite* has values as nodes too. The three hold bare objects, and a
+copy of them shares these. *isomorph* is the first one with everything that our graph records
+(names, types, versions, sources) and checks; its copy is a copy of all of it, and its sort keeps
+the order in which operators were added.
+
+{layout_conditions}
+
+## Load and export
+
+`python benchmarks/graph_scale.py --write`: the same blocks as an .onnx file with two weights for
+each six operators. Microseconds of CPU an operator:
+
+{scale}
+
+*load* reads the file, decodes it and checks every operator against its definition. *write* writes
+it as it was read. *export* rewrites it for another opset, after *copy*, *upgrade* and *passes*.
+The exponent is the slope of log time over log size: 1 is linear. *peak* is the process's, with
+three graphs alive.
+
+{scale_conditions}
+"""
+
+
+def conditions(document: dict[str, Any]) -> str:
+    """What the figures were measured on."""
+    found = dict(document["conditions"])
+    cpu = found.pop("cpu")
+    versions = ", ".join(f"{name} {version}" for name, version in found.items())
+    return f"Measured on {cpu} (shared with other work), {versions}."
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table; all columns but the first are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def page() -> str:
+    """The whole page."""
+    layout = json.loads((HERE / "results" / "ir_layout.json").read_text(encoding="utf-8"))
+    scale = json.loads((HERE / "results" / "graph_scale.json").read_text(encoding="utf-8"))
+    layouts: dict[str, dict[str, float]] = layout["layouts"]
+    steps = [s for s in next(iter(layouts.values())) if s not in {"bytes", "ops"}]
+    stages = list(scale["rows"][0]["seconds"])
+    return TEXT.format(
+        ops=int(layouts["digraph"]["ops"]),
+        layout=table(
+            ["layout", *(f"{s} s" for s in steps), "bytes an operator"],
+            [
+                [name, *(f"{row[s]:.2f}" for s in steps), f"{row['bytes']:.0f}"]
+                for name, row in layouts.items()
+            ],
+        ),
+        layout_conditions=conditions(layout),
+        scale=table(
+            ["operators", *stages, "peak MiB"],
+            [
+                [
+                    f"{row['ops']:,}",
+                    *(f"{row['seconds'][s] / row['ops'] * 1e6:.0f}" for s in stages),
+                    str(row["peak_mib"]),
+                ]
+                for row in scale["rows"]
+            ]
+            + [["exponent", *(f"{scale['exponents'][s]:.2f}" for s in stages), ""]],
+        ),
+        scale_conditions=conditions(scale),
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

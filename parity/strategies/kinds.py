@@ -1,0 +1,20 @@
+"""Names of the kinds of values: ordinary ones, and those that no ordinary data has."""
+
+ORDINARY = (
+    "normal",
+    "uniform",
+    "large",
+    "small",
+    "integers",
+    "ties",
+    "repeated",
+    "sorted",
+    "sparse",
+    "constant",
+    "zeros",
+    "positive",
+    "one-hot",
+    "offset",
+)
+HOSTILE = ("negative-zero", "subnormal", "infinite", "nan", "huge", "tiny", "mixed", "extreme")
+FOR_FLOATS_ONLY = frozenset({"negative-zero", "subnormal", "infinite", "nan", "tiny", "small"})
