@@ -110,9 +110,7 @@ def trace(
             f"cannot trace {type(source).__name__} {source!r}: a torch module or program, or a "
             "function on arrays, is expected"
         )
-    return capture(
-        source, parse_specs(inputs), input_names=input_names, output_names=output_names
-    )
+    return capture(source, parse_specs(inputs), input_names=input_names, output_names=output_names)
 
 
 def check(

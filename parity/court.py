@@ -16,8 +16,8 @@ from isomorph.parity.arrays import is_float
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
 from isomorph.parity.nodes import judge_nodes
-from isomorph.parity.same import Same
 from isomorph.parity.refusal import RefusedError
+from isomorph.parity.same import Same
 from isomorph.parity.structure import observed
 from isomorph.parity.tally import Tally
 from isomorph.parity.tolerance.units import Unit

@@ -47,7 +47,6 @@ def graph_of(
 ) -> Graph:
     """The graph of a SOURCE, captured or loaded."""
     import isomorph as iso
-
     from isomorph.frontends.kind import is_torch
 
     found = resolve(text)
@@ -74,8 +73,8 @@ def _made(found: Any, text: str) -> Any:
     needed = _parameters(found)
     if is_torch_class(found) and needed:
         raise SourceError(
-            f"{text} is a class that takes {', '.join(needed)}: name a module that is made already, "
-            "or a function without parameters that makes one"
+            f"{text} is a class that takes {', '.join(needed)}: name a module that is made "
+            "already, or a function without parameters that makes one"
         )
     return found() if callable(found) and not _parameters(found, optional=True) else found
 

@@ -33,6 +33,8 @@ def _of_torch(value: Any) -> bool:
         return _root(value.__name__) == "torch"
     if isinstance(value, type):
         return _root(value.__module__) == "torch"
+    if isinstance(value, str):
+        return False
     return any(_root(t.__module__) == "torch" for t in type(value).__mro__)
 
 
@@ -47,8 +49,8 @@ def _in_reach(source: Any) -> Iterator[Any]:
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
-        call = getattr(type(source), "__call__", None)
         yield from vars(source).values() if hasattr(source, "__dict__") else ()
+        call = getattr(source, "__call__", None)  # noqa: B004 - its code is wanted, not whether it is there
         function = getattr(call, "__func__", call)
         code = getattr(function, "__code__", None)
     if code is None:
@@ -61,4 +63,6 @@ def _in_reach(source: Any) -> Iterator[Any]:
         except ValueError:
             continue  # a variable that is not assigned yet
     yield from getattr(function, "__defaults__", None) or ()
-    yield from getattr(function, "__annotations__", {}).values()
+    for annotation in getattr(function, "__annotations__", {}).values():
+        name = _root(annotation) if isinstance(annotation, str) else ""
+        yield names.get(name, annotation)

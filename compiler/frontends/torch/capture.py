@@ -17,6 +17,7 @@ from torch.fx.experimental import _config as symbolic
 from isomorph.frontends import signature
 from isomorph.frontends.torch import failures, sizes
 from isomorph.frontends.torch.guards import Log, watched
+from isomorph.frontends.torch.source import whole_stacks
 from isomorph.frontends.torch.symbols import Symbols, torch_dtype
 from isomorph.frontends.torch.whole import kept
 from isomorph.ir.dims import Expr
@@ -214,6 +215,12 @@ def arguments(
     return tuple(args), kwargs
 
 
+def called(module: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What a module returns; its own buffers stay as they are."""
+    buffers = {name: b.clone() for name, b in module.named_buffers()}
+    return torch.func.functional_call(module, buffers, tuple(args), kwargs)
+
+
 def _zeros(spec: InputSpec, shape: tuple[int, ...]) -> Any:
     try:
         return torch.zeros(shape, dtype=torch_dtype(spec.type.dtype))
@@ -267,6 +274,7 @@ def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], mode: M
     with (
         capturing(),
         kept(),
+        whole_stacks(),
         symbolic.patch(backed_size_oblivious=mode.oblivious),
         redirect_stdout(said),
         redirect_stderr(said),

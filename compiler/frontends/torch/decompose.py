@@ -48,4 +48,3 @@ def decomposition(node: Any) -> Any:
     if any(inner.target == target for inner in made.graph.nodes):
         return None
     return made
-

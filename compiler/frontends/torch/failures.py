@@ -1,4 +1,4 @@
-"""What torch says when it cannot capture, in the user's terms: which line, which value, what instead."""
+"""torch's reasons for not capturing, in the user's terms: which line, what value, what instead."""
 
 from __future__ import annotations
 

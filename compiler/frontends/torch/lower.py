@@ -6,13 +6,14 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._ops import OpOverload
 from torch.export.graph_signature import InputKind
 
 from isomorph.frontends.torch.aten import TRANSPOSED, UNREAD, rules
-from isomorph.frontends.torch.context import Context, Number, Param
 from isomorph.frontends.torch.decompose import decomposition
 from isomorph.frontends.torch.errors import LoweringError, NotLowered, TraceError
 from isomorph.frontends.torch.mutation import mutates
+from isomorph.frontends.torch.scope import Number, Param
 from isomorph.frontends.torch.source import of_node
 from isomorph.frontends.torch.symbols import UntranslatableError
 from isomorph.ir.dims import Expr
@@ -22,6 +23,8 @@ from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from isomorph.frontends.torch.context import Context
 
 DOMAIN = "isomorph.unsupported"
 """Placeholders of what is not lowered: `check` lists them all; nothing exports or runs one."""
@@ -116,7 +119,7 @@ class Lowering:
             return Number(value.node.expr)
         if isinstance(value, torch.SymBool):
             return Number(value.node.expr)
-        if isinstance(value, (int, float, bool)) and not isinstance(node.target, torch._ops.OpOverload):
+        if isinstance(value, (int, float, bool)) and not isinstance(node.target, OpOverload):
             return value
         return () if value is None and "assert" in str(node.target) else None
 
@@ -139,14 +142,16 @@ class Lowering:
             return self._placeholder(node, name, gap)
 
     def _decomposed(self, node: Any, name: str) -> Any:
-        if not isinstance(node.target, torch._ops.OpOverload) or self.depth >= _DEEPEST:
+        if not isinstance(node.target, OpOverload) or self.depth >= _DEEPEST:
             raise NotLowered(f"{name} is not lowered")
         inner = decomposition(node)
         if inner is None:
             raise NotLowered(f"{name} is not lowered, and torch does not decompose it")
         gaps = _unknown(inner)
         if gaps:
-            raise NotLowered(f"{name} is not lowered, nor is {', '.join(gaps)} in its decomposition")
+            raise NotLowered(
+                f"{name} is not lowered, nor is {', '.join(gaps)} in its decomposition"
+            )
         self.depth += 1
         results = self._inlined(inner, [self.env[n] for n in node.all_input_nodes])
         self.depth -= 1
@@ -180,7 +185,8 @@ class Lowering:
             [v for v in operands if isinstance(v, Value)],
             {
                 "reason": gap.reason,
-                "remedy": gap.remedy or "other torch operations: docs/pytorch.md lists what is lowered",
+                "remedy": gap.remedy
+                or "other torch operations: docs/pytorch.md lists what is lowered",
             },
             outputs=len(kinds),
             domain=DOMAIN,
@@ -210,7 +216,7 @@ class Lowering:
 
     def _expect(self, node: Any, env: dict[Any, Any]) -> None:
         """Announce how a node will read the weights among its arguments."""
-        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        if node.op != "call_function" or not isinstance(node.target, OpOverload):
             return
         name = _functional(node.target)
         if name in UNREAD:
@@ -264,7 +270,6 @@ class Lowering:
                 scope.trace.symbols.setdefault(name, (scope, value, axis))
 
 
-
 def _is_node(value: Any) -> bool:
     return isinstance(value, torch.fx.Node)
 
@@ -286,8 +291,6 @@ def _flat_weight(param: Any) -> bool:
     return isinstance(param, Param) and param.tensor.dim() == 2
 
 
-
-
 def _functional(target: Any) -> str:
     """The overload's name; of an in-place operator, that of the one that makes a new tensor."""
     name = str(target)
@@ -302,7 +305,7 @@ def _unknown(module: Any) -> list[str]:
     known = rules()
     found: dict[str, None] = {}
     for node in module.graph.nodes:
-        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        if node.op != "call_function" or not isinstance(node.target, OpOverload):
             continue
         name = _functional(node.target)
         if name in known or "assert" in name or "sym_size" in name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 
 from isomorph.frontends.torch.capture import capturing
 
@@ -14,7 +15,7 @@ _SAME = ("aten.dropout.default", "aten.alpha_dropout.default", "aten.feature_dro
 
 def mutates(target: Any) -> bool:
     """Whether an operator writes to its first argument."""
-    if not isinstance(target, torch._ops.OpOverload) or not target._schema.is_mutable:  # noqa: SLF001 - how torch tells
+    if not isinstance(target, OpOverload) or not target._schema.is_mutable:  # noqa: SLF001 - how torch tells
         return False
     first = target._schema.arguments[:1]  # noqa: SLF001 - as above
     return any(a.alias_info is not None and a.alias_info.is_write for a in first)
@@ -24,7 +25,7 @@ def functional(program: Any) -> Any:
     """A program whose in-place operators can be read as ones that make a new tensor."""
     position = {node: i for i, node in enumerate(program.graph.nodes)}
     for node in program.graph.nodes:
-        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        if node.op != "call_function" or not isinstance(node.target, OpOverload):
             continue
         if node.target._schema.is_mutable and not _is_simple(node, position):  # noqa: SLF001 - as above
             with capturing():
@@ -66,7 +67,7 @@ def _may_alias(node: Any) -> bool:
     if node.op != "call_function" or not node.args:
         return False
     target = node.target
-    if not isinstance(target, torch._ops.OpOverload):
+    if not isinstance(target, OpOverload):
         return getattr(target, "__name__", "") == "getitem"
     if str(target) in _SAME:
         return True

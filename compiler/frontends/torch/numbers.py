@@ -5,15 +5,23 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.frontends.torch.errors import NotLowered
-from isomorph.frontends.torch.symbols import UntranslatableError
+from isomorph.frontends.torch.symbols import Symbols, UntranslatableError
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
-    from isomorph.frontends.torch.context import Context
+    from isomorph.frontends.torch.scope import TorchScope
     from isomorph.ir.graph import Value
 
-_CHAINS = {"Add": "Add", "Mul": "Mul", "FloatTrueDiv": "Div", "IntTrueDiv": "Div", "FloatPow": "Pow"}
+_CHAINS = {
+    "Add": "Add",
+    "Mul": "Mul",
+    "FloatTrueDiv": "Div",
+    "IntTrueDiv": "Div",
+    "FloatPow": "Pow",
+}
 _UNARY = {
     "OpaqueUnaryFn_sqrt": "Sqrt",
     "OpaqueUnaryFn_exp": "Exp",
@@ -24,24 +32,32 @@ _UNARY = {
 }
 
 
-def lowered(context: Context, expr: Any) -> Value:
+def lowered(scope: TorchScope, symbols: Symbols, expr: Any) -> Value:
     """A sympy expression as a float64 scalar; NotLowered for functions that are not known here."""
-    name = type(expr).__name__
-    if expr.is_Symbol and str(expr) in context.scope.numbers:
-        return context.cast(context.scope.numbers[str(expr)], DType.FLOAT64)
-    if expr.is_Float or expr.is_Rational:
-        return context.const(float(expr), DType.FLOAT64)
-    if name in {"ToFloat", "Identity"}:
-        return lowered(context, expr.args[0])
-    if name in _CHAINS:
-        parts = [lowered(context, a) for a in expr.args]
-        return reduce(lambda a, b: context(_CHAINS[name], a, b), parts)
-    if name == "Pow" and not expr.args[1].is_Integer:
-        return context("Pow", *(lowered(context, a) for a in expr.args))
-    if name in _UNARY:
-        return context(_UNARY[name], lowered(context, expr.args[0]))
-    try:
-        dim = context.symbols.dim(expr)
-    except UntranslatableError:
-        raise NotLowered(f"the number {expr}, computed from sizes, has no form here") from None
-    return context.cast(context.size(dim), DType.FLOAT64)
+
+    def op(type: str, *inputs: Value) -> Value:  # noqa: A002 - the field's own word
+        return scope.emit(type, inputs).output
+
+    def wide(value: Value) -> Value:
+        return scope.emit("Cast", [value], {"to": DType.FLOAT64.value}).output
+
+    def read(part: Any) -> Value:
+        name = type(part).__name__
+        if part.is_Symbol and str(part) in scope.numbers:
+            return wide(scope.numbers[str(part)])
+        if part.is_Float or part.is_Rational:
+            return scope.constant(np.array(float(part)), "number")
+        if name in {"ToFloat", "Identity"}:
+            return read(part.args[0])
+        if name in _CHAINS:
+            return reduce(lambda a, b: op(_CHAINS[name], a, b), map(read, part.args))
+        if name == "Pow" and not part.args[1].is_Integer:
+            return op("Pow", *map(read, part.args))
+        if name in _UNARY:
+            return op(_UNARY[name], read(part.args[0]))
+        try:
+            return wide(scope.dim(symbols.dim(part)))
+        except UntranslatableError:
+            raise NotLowered(f"the number {part}, computed from sizes, has no form here") from None
+
+    return read(expr)

@@ -10,7 +10,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from isomorph.frontends.torch.capture import Function, capturing, evaluating
+from isomorph.frontends.torch.capture import Function, called, capturing, evaluating
 from isomorph.frontends.torch.weights import array_of, tensor_of
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ class Origin:
 
     def _call(self, module: Any, tensors: list[Any]) -> Any:
         if not self.parameters:
-            return module(*tensors)
+            return called(module, tensors, {})
         pairs = list(zip(self.parameters, tensors, strict=True))
         args = [t for p, t in pairs if not p.keyword]
-        return module(*args, **{p.name: t for p, t in pairs if p.keyword})
+        return called(module, args, {p.name: t for p, t in pairs if p.keyword})
 
 
 class Program(torch.nn.Module):
@@ -106,9 +106,7 @@ class _Wide(TorchDispatchMode):
         super().__init__()
         self.change = change
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         args, kwargs = pytree.tree_map(_widened, (args, kwargs or {}))
         found = func(*args, **kwargs)
         if self.change is None or func._schema.is_mutable or _aliases(func):  # noqa: SLF001 - how torch tells
@@ -116,7 +114,11 @@ class _Wide(TorchDispatchMode):
         return pytree.tree_map(self._changed, found)
 
     def _changed(self, value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or value.dtype is not torch.float64 or not self.change:
+        if (
+            not isinstance(value, torch.Tensor)
+            or value.dtype is not torch.float64
+            or not self.change
+        ):
             return value
         return torch.from_numpy(self.change(value.detach().numpy())).reshape(value.shape)
 

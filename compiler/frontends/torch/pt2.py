@@ -8,6 +8,7 @@ expression is arithmetic, every operator is one of torch's, and no native code i
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
@@ -24,12 +25,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_JSON = 1 << 30
-_EXPRESSION = re.compile(
-    r"(?:\s|[-+*/%(),<>=!&|~]|\d+(?:\.\d+)?|[su]\d+|zuf\d+|zf\d+|\b(?:Mod|PythonMod|FloorDiv|CleanDiv|"
-    r"Max|Min|Eq|Ne|Ge|Gt|Le|Lt|And|Or|Not|Identity|ModularIndexing|Where|PowByNatural|IntTrueDiv|"
-    r"FloatTrueDiv|CeilToInt|FloorToInt|TruncToInt|TruncToFloat|ToFloat|FloatPow|RoundToInt|"
-    r"RoundDecimal|LShift|RShift|OpaqueUnaryFn_\w+|True|False|oo|int_oo|Integer|Rational)\b)*"
-)
+_SYMBOL = re.compile(r"(?:[suz]|zf|zuf)\d+")
+_FUNCTIONS = frozenset({
+    "Abs", "Add", "And", "CeilToInt", "CleanDiv", "Eq", "Equality", "Float", "FloatPow",
+    "FloatTrueDiv", "FloorDiv", "FloorToInt", "GreaterThan", "Identity", "IntTrueDiv", "Integer",
+    "LShift", "LessThan", "Max", "Min", "Mod", "ModularIndexing", "Mul", "Ne", "Not", "Or", "Pow",
+    "PowByNatural", "PythonMod", "RShift", "Rational", "RoundDecimal", "RoundToInt",
+    "StrictGreaterThan", "StrictLessThan", "Symbol", "ToFloat", "TruncToFloat", "TruncToInt",
+    "Unequality", "Where",
+})  # fmt: skip
+_CONSTANTS = frozenset({"true", "false", "oo", "int_oo", "int_infinity"})
+_SHAPES = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.operator, ast.unaryop,
+    ast.cmpop, ast.boolop, ast.expr_context, ast.keyword,
+)  # fmt: skip
 _TARGET = re.compile(
     r"torch\.ops\.[A-Za-z]\w*\.[A-Za-z_]\w*(?:\.\w+)?|_operator\.[a-z_]+|math\.[a-z]\w*|"
     r"torch\.sym_\w+|torch\._higher_order_ops\.[\w.]+|torch\._sym_sqrt"
@@ -86,15 +95,43 @@ def _screen_json(path: Path, name: str, archive: zipfile.ZipFile) -> None:
     except (ValueError, RecursionError):
         raise InvalidModelError(f"{path}: {name} is not JSON") from None
     for key, value in _pairs(document):
-        if key == "expr_str" and not (isinstance(value, str) and _EXPRESSION.fullmatch(value)):
+        if key == "expr_str" and not (isinstance(value, str) and _is_size(value)):
             _refuse(path, name, f"the size {str(value)[:80]!r}, which is no arithmetic")
-        if key == "target" and isinstance(value, str) and value.startswith(("torch", "_op", "math")):
-            if not _TARGET.fullmatch(value):
-                _refuse(path, name, f"the operator {value[:80]!r}, which is none of torch's")
+        if key == "target" and isinstance(value, str) and _is_foreign(value):
+            _refuse(path, name, f"the operator {value[:80]!r}, which is none of torch's")
         if key == "range_constraints" and isinstance(value, dict):
             for symbol in value:
-                if not _EXPRESSION.fullmatch(symbol):
+                if not _is_size(symbol):
                     _refuse(path, name, f"the symbol {symbol[:80]!r}, which is no arithmetic")
+
+
+def _is_foreign(target: str) -> bool:
+    """Whether loading would look a name up somewhere else than among torch's operators."""
+    return target.startswith(("torch", "_operator", "math", "#")) and not _TARGET.fullmatch(target)
+
+
+def _is_size(text: str) -> bool:
+    """Whether a text is arithmetic on sizes: nothing that evaluating it could call or reach."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    names: set[int] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) if name in _FUNCTIONS | _CONSTANTS or _SYMBOL.fullmatch(name):
+                pass
+            case ast.Constant(value=bool() | int() | float()):
+                pass
+            case ast.Constant(value=str(word)) if id(node) in names and _SYMBOL.fullmatch(word):
+                pass
+            case ast.Call(func=ast.Name(id=name), args=args) if name in _FUNCTIONS:
+                names.update(map(id, args) if name == "Symbol" else ())
+            case _ if isinstance(node, _SHAPES):
+                pass
+            case _:
+                return False
+    return True
 
 
 def _screen_pickle(path: Path, name: str, archive: zipfile.ZipFile) -> None:

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from isomorph.frontends.spec import InputSpec
 
 _PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
-_STEPS = (1, 8, 32, 64)
-"""What sizes are made multiples of, one after the other, when a module refuses the plain ones."""
+_STEPS = (1, 0, 8, 32, 64)
+"""What sizes are made multiples of, one after the other, when a module refuses the plain ones.
+
+0 stands for sizes that are all equal, as those of two inputs have to be that meet.
+"""
 
 
 def declared(specs: Sequence[InputSpec]) -> dict[str, tuple[float, float]]:
@@ -44,13 +47,14 @@ def declared(specs: Sequence[InputSpec]) -> dict[str, tuple[float, float]]:
 
 
 def attempts(specs: Sequence[InputSpec]) -> Iterator[dict[str, int]]:
-    """Sizes to try, by symbol: primes in range first, then multiples of 8, 32 and 64."""
+    """Sizes to try, by symbol: primes in range, equal ones, then multiples of 8, 32 and 64."""
     ranges = declared(specs)
     tried: list[dict[str, int]] = []
     for step in _STEPS if ranges else (1,):
         chosen: dict[str, int] = {}
         for name, (low, high) in ranges.items():
-            chosen[name] = _pick(low, high, step, set(chosen.values()) | _numbers(specs))
+            taken = set(chosen.values()) | _numbers(specs) if step else set()
+            chosen[name] = _pick(low, high, step or 1, taken)
         if chosen not in tried:
             tried.append(chosen)
             yield chosen

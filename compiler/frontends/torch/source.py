@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from traceback import StackSummary
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.fx.proxy import TracerBase
 
 from isomorph.ir.source import Source
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 _FRAME = re.compile(r'File "(.+?)", line (\d+), in (\S+)')
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parents[1])
+_FILTER = "_filter_traceback_frames"
+"""The method of torch's tracers that decides which frames a node remembers."""
 _FOREIGN = ("<frozen", "<string>", "<eval_with_key>", "contextlib.py")
 
 
@@ -45,6 +50,30 @@ def of_stack(text: str) -> Source:
         if is_users(file):
             return Source(file, int(line), name)
     return Source()
+
+
+@contextmanager
+def whole_stacks() -> Iterator[None]:
+    """Nodes made meanwhile remember every user frame, not only those called `forward`."""
+    original = getattr(TracerBase, _FILTER, None)
+    if original is None:
+        yield
+        return
+
+    def users(self: Any, stack: StackSummary) -> StackSummary:
+        kept: list[Any] = []
+        for frame in stack:
+            if frame.filename.startswith(_OURS) and frame.name == "capture":
+                kept.clear()
+            elif is_users(frame.filename):
+                kept.append(frame)
+        return StackSummary.from_list(kept)
+
+    setattr(TracerBase, _FILTER, users)
+    try:
+        yield
+    finally:
+        setattr(TracerBase, _FILTER, original)
 
 
 def of_traceback(traceback: TracebackType | None) -> Source:

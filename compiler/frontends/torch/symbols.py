@@ -40,10 +40,10 @@ class Symbols:
         self.open: set[str] = set()
         self._known: dict[Any, Whole] = {}
 
-    def bind(self, name: str, dim: Whole) -> None:
-        """Let a symbol of torch's mean a dim of an input; the first meaning stays."""
-        self.names.setdefault(name, dim)
+    def bind(self, name: str, dim: Whole) -> Whole:
+        """Let a symbol of torch's mean a dim of an input; the first meaning stays, and is given."""
         self._known.clear()
+        return self.names.setdefault(name, dim)
 
     def dim(self, size: Any) -> Whole:
         """A SymInt, a sympy expression or an int as a dim.

@@ -16,7 +16,6 @@ from isomorph.frontends.torch.errors import TraceError
 from isomorph.frontends.torch.lower import Lowering
 from isomorph.frontends.torch.mutation import functional
 from isomorph.frontends.torch.origin import Origin
-from isomorph.frontends.torch.symbols import Symbols
 from isomorph.ir.dims import Constraint, Expr
 from isomorph.ir.errors import SpecError
 from isomorph.ir.graph import Graph, Value
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.frontends.spec import InputSpec
+    from isomorph.frontends.torch.symbols import Symbols
 
 
 def trace_torch(
@@ -99,7 +99,7 @@ def _inputs(
                 source=Source(),
             )
         if spec is not None:
-            _bind(symbols, spec, value)
+            graph.constraints += _bind(symbols, spec, value)
         kind = symbols.type(value) if spec is None else spec.type
         if spec is not None and kind.dtype is not symbols.type(value).dtype:
             raise SpecError(f"{name}: {kind} is specified, the program takes {symbols.type(value)}")
@@ -119,10 +119,14 @@ def _input_nodes(program: Any) -> list[Any]:
     ]
 
 
-def _bind(symbols: Symbols, spec: InputSpec, value: torch.Tensor) -> None:
+def _bind(symbols: Symbols, spec: InputSpec, value: torch.Tensor) -> list[Constraint]:
+    """Name torch's symbols; what is the same symbol under two names has to be equal."""
+    equal: list[Constraint] = []
     shape = spec.type.shape or ()
     if len(shape) != value.dim():
-        raise SpecError(f"{spec.name}: {spec.type} is specified, the program takes rank {value.dim()}")
+        raise SpecError(
+            f"{spec.name}: {spec.type} is specified, the program takes rank {value.dim()}"
+        )
     for axis, (dim, size) in enumerate(zip(shape, value.shape, strict=True)):
         if isinstance(dim, Expr) and isinstance(size, int):
             raise TraceError(
@@ -132,17 +136,24 @@ def _bind(symbols: Symbols, spec: InputSpec, value: torch.Tensor) -> None:
                 source=Source(),
             )
         if isinstance(size, torch.SymInt) and isinstance(dim, Expr):
-            own = getattr(size.node, "_expr", size.node.expr)  # before torch found it equal to another
-            for expr in (own, size.node.expr):
-                if expr.is_Symbol:
-                    symbols.bind(str(expr), dim)
+            own = getattr(
+                size.node, "_expr", size.node.expr
+            )  # before torch found it equal to another
+            known = symbols.bind(str(own), dim) if own.is_Symbol else dim
+            if known != dim:
+                equal.append(Constraint(dim, "==", known, "captured at equal sizes"))
+            if size.node.expr.is_Symbol:
+                symbols.bind(str(size.node.expr), dim)
+    return equal
 
 
 def _define(context: Context, values: Sequence[Value]) -> None:
     """Let every symbol that stands alone as a dim of an input be computed from it."""
     scope = context.scope
     for value in values:
-        for axis, dim in enumerate(value.type.shape or () if isinstance(value.type, TensorType) else ()):
+        for axis, dim in enumerate(
+            value.type.shape or () if isinstance(value.type, TensorType) else ()
+        ):
             if isinstance(dim, Expr) and str(dim).isidentifier():
                 scope.trace.symbols.setdefault(str(dim), (scope, value, axis))
     for value in values:
@@ -169,12 +180,13 @@ def _assume(graph: Graph, captured: Captured, symbols: Symbols) -> None:
     found = guards.guards_of(captured.program, captured.log)
     found += guards.carried(captured.program, found)
     kept, notes = guards.constraints(found, symbols, inputs, captured.sizes)
+    kept += graph.constraints
     captured.notes += notes
-    _agree(captured, kept)
     kept += guards.ranges(captured.program, symbols, inputs)
     if captured.module is not None:
         kept, notes = trial.proven(captured, kept, inputs)
         captured.notes += notes
+    _agree(captured, kept)
     graph.constraints = list(dict.fromkeys([*declared, *_needed(declared, kept)]))
 
 
@@ -201,8 +213,11 @@ def _agree(captured: Captured, kept: Sequence[Constraint]) -> None:
         low, high = ranges[names[0]]
         last = int(min(high, low + 256))
         broken = next(
-            (n for n in (*range(int(low), last + 1), *([int(high)] if high < 1 << 40 else []))
-             if constraint.holds({names[0]: n}) is False),
+            (
+                n
+                for n in (*range(int(low), last + 1), *([int(high)] if high < 1 << 40 else []))
+                if constraint.holds({names[0]: n}) is False
+            ),
             None,
         )
         if broken is not None:
@@ -219,7 +234,11 @@ def _outputs(
     context: Context, captured: Captured, results: list[Any], output_names: Sequence[str] | None
 ) -> None:
     graph = context.graph
-    given = [(n, r) for n, r in zip(_names(captured.program, len(results)), results, strict=True) if r is not None]
+    given = [
+        (n, r)
+        for n, r in zip(_names(captured.program, len(results)), results, strict=True)
+        if r is not None
+    ]
     if not given:
         raise TraceError(f"{graph.name} returns no tensor", source=Source())
     if output_names is not None and len(output_names) != len(given):
@@ -233,14 +252,16 @@ def _outputs(
             value = context("Identity", value)
         graph.rename(value, output_names[index] if output_names else default)
         graph.outputs.append(value)
-    dropped = [o for o in captured.program.graph_signature.output_specs if o.kind.name != "USER_OUTPUT"]
+    dropped = [
+        o for o in captured.program.graph_signature.output_specs if o.kind.name != "USER_OUTPUT"
+    ]
     if dropped:
         changed = ", ".join(sorted({str(o.target) for o in dropped}))
         captured.notes.append(f"the module changes {changed} in place; the graph does not show it")
 
 
 def _names(program: Any, count: int) -> list[str]:
-    """A name per output from the keys under which the module returns it; empty where it has none."""
+    """A name per output from the keys that the module returns it under; empty where it has none."""
     spec = program.call_spec.out_spec
     if spec is None or spec.num_leaves != count:
         return [""] * count

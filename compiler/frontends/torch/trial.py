@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isomorph.frontends.torch.capture import arguments, capturing, evaluating
+from isomorph.frontends.torch.capture import arguments, called, capturing, evaluating
 from isomorph.frontends.torch.sizes import declared
 from isomorph.frontends.torch.source import of_node
 from isomorph.ir.dims import Constraint, symbol
@@ -75,7 +75,7 @@ def difference(captured: Captured, sizes: dict[str, int]) -> str:
         args, kwargs = arguments(captured.parameters, specs, sizes, drawn)
         copies = [a.clone() for a in (*args, *kwargs.values())]
         try:
-            wanted = _leaves(captured.module(*args, **kwargs))
+            wanted = _leaves(called(captured.module, args, kwargs))
         except Exception:  # noqa: BLE001 - the user's module may refuse a size in any way
             return ""
         try:
@@ -134,7 +134,8 @@ def _run(captured: Captured, inputs: list[Any], sizes: dict[str, int]) -> Any:
                 flat.append(program.constants[spec.target])
             case _:
                 held = program.state_dict.get(spec.target)
-                flat.append(program.constants[spec.target] if held is None else held)
+                tensor = program.constants[spec.target] if held is None else held
+                flat.append(tensor.clone() if spec.kind.name == "BUFFER" else tensor)
     results = _Checked(program.graph_module, captured.symbols, sizes).run(*flat)
     kinds = program.graph_signature.output_specs
     return [r for r, s in zip(results, kinds, strict=True) if s.kind.name == "USER_OUTPUT"]

@@ -114,7 +114,7 @@ class Weights:
             dtype = dtype_of(tensor.dtype)
         except (TypeError, RuntimeError) as error:
             raise TraceError(
-                f"weight {name!r} ({tensor.dtype}, {tuple(tensor.shape)}) cannot be stored: {error}",
+                f"weight {name!r} ({tensor.dtype} {list(tensor.shape)}) cannot be stored: {error}",
                 "a dense tensor on the CPU: module.to_dense(), module.cpu()",
                 source=Source(),
             ) from None
@@ -164,8 +164,6 @@ def _permutation(base: Layout, wanted: Layout) -> tuple[int, ...] | None:
         left.remove(found)
         order.append(found[0])
     return tuple(order) if not left else None
-
-
 
 
 def tensor_of(array: Any) -> torch.Tensor:

@@ -30,10 +30,26 @@ Y = "y: float32[batch, 6]"
 I = "i: int64[batch, 6] in 0..5"  # noqa: E741 - an index
 M = "m: bool[batch, 6]"
 IMG = "x: float32[batch, 4, 8, 8]"
+SEQ = "x: float32[batch, seq, 6]"
+TIME = "x: float32[batch, 4, t]"
+ROW = "x: float32[batch, 4, 8]"
 
 
 def one(name: str, function: Any, *specs: str, **kwargs: Any) -> Case:
     return Case(name, function, specs or (X,), **kwargs)
+
+
+def _written(x: Any) -> Any:
+    y = x * 2
+    y[:, 1:3] = 7.0
+    y[0].add_(1)
+    return y
+
+
+def _masked(x: Any) -> Any:
+    y = x.clone()
+    y[y > 0] = 0.5
+    return y
 
 
 UNARY = [
@@ -59,10 +75,10 @@ UNARY = [
     one("log1p tiny", lambda x: torch.log1p(x * 1e-6)),
     one("expm1 tiny", lambda x: torch.expm1(x * 1e-6)),
     one("relu int", torch.relu, I),
-    one("sqrt int", lambda i: torch.sqrt(i), I),
+    one("sqrt int", torch.sqrt, I),
     one("neg int", torch.neg, I),
     one("bitwise_not", torch.bitwise_not, M),
-    one("prelu", lambda x, w: F.prelu(x, w), IMG, "w: float32[4]"),
+    one("prelu", F.prelu, IMG, "w: float32[4]"),
     one("threshold", lambda x: F.threshold(x, 0.1, 7.0)),
     one("glu", lambda x: F.glu(x, -1)),
     one("dropout", lambda x: F.dropout(x, 0.5, training=False)),
@@ -96,15 +112,15 @@ BINARY = [
     one("pow 2", lambda x: x**2),
     one("pow 3", lambda x: x**3),
     one("pow half", lambda x: x**0.5, X, low=0.1, high=2.0),
-    one("pow tensor", lambda x, y: torch.pow(x, y), X, Y, low=0.1, high=2.0),
+    one("pow tensor", torch.pow, X, Y, low=0.1, high=2.0),
     one("pow scalar base", lambda x: 2.0**x),
     one("pow int", lambda i: i**3, I),
     one("compare mixed", lambda i, x: i > x, I, X),
     one("compare scalar", lambda i: i > 2.5, I),
     one("eq bool", lambda m, n: m == n, M, "n: bool[batch, 6]"),
-    one("where", lambda m, x, y: torch.where(m, x, y), M, X, Y),
+    one("where", torch.where, M, X, Y),
     one("where scalar", lambda m, x: torch.where(m, x, 0.5), M, X),
-    one("where promoted", lambda m, i, x: torch.where(m, i, x), M, I, X),
+    one("where promoted", torch.where, M, I, X),
     one("masked_fill", lambda x, m: x.masked_fill(m, -3.0), X, M),
     one("clamp", lambda x: torch.clamp(x, -0.5, 0.7)),
     one("clamp min", lambda x: x.clamp(min=0.2)),
@@ -120,14 +136,14 @@ BINARY = [
     one("float", lambda i: i.float(), I),
     one("size as number", lambda x: x / x.shape[0]),
     one("size root", lambda x: x * x.shape[1] ** -0.5 + x.shape[0] ** 0.5),
-    one("logaddexp", lambda x, y: torch.logaddexp(x, y), X, Y),
-    one("xlogy", lambda x, y: torch.xlogy(x, y), X, Y, low=0.1, high=2.0),
-    one("heaviside", lambda x, y: torch.heaviside(x, y), X, Y),
+    one("logaddexp", torch.logaddexp, X, Y),
+    one("xlogy", torch.xlogy, X, Y, low=0.1, high=2.0),
+    one("heaviside", torch.heaviside, X, Y),
     one("nan_to_num", lambda x: torch.nan_to_num(x / x.round())),
-    one("logit", lambda x: torch.logit(x), X, low=0.1, high=0.9),
-    one("huber", lambda x, y: F.huber_loss(x, y), X, Y),
-    one("smooth l1", lambda x, y: F.smooth_l1_loss(x, y), X, Y),
-    one("mse", lambda x, y: F.mse_loss(x, y), X, Y),
+    one("logit", torch.logit, X, low=0.1, high=0.9),
+    one("huber", F.huber_loss, X, Y),
+    one("smooth l1", F.smooth_l1_loss, X, Y),
+    one("mse", F.mse_loss, X, Y),
 ]  # fmt: skip
 
 REDUCTION = [
@@ -176,15 +192,15 @@ REDUCTION = [
     one("softmax", lambda x: F.softmax(x, 1)),
     one("softmax dtype", lambda x: F.softmax(x.half(), 1, dtype=torch.float32)),
     one("log_softmax", lambda x: F.log_softmax(x, -1)),
-    one("cosine", lambda x, y: F.cosine_similarity(x, y), X, Y),
+    one("cosine", F.cosine_similarity, X, Y),
 ]  # fmt: skip
 
 MOVEMENT = [
     one("view", lambda x: x.view(-1, 2, 3)),
     one("view size", lambda x: x.view(x.shape[0], 3, 2)),
     one("view merged", lambda x: x.view(x.shape[0] * 2, -1)),
-    one("view two open", lambda x: x.reshape(x.shape[0], x.shape[1], 2, 3), "x: float32[batch, seq, 6]"),
-    one("view swap open", lambda x: x.reshape(x.shape[1], x.shape[0], 6), "x: float32[batch, seq, 6]"),
+    one("view two open", lambda x: x.reshape(x.shape[0], x.shape[1], 2, 3), SEQ),
+    one("view swap open", lambda x: x.reshape(x.shape[1], x.shape[0], 6), SEQ),
     one("flatten", lambda x: x.flatten(1), IMG),
     one("flatten all", lambda x: x.flatten()),
     one("unflatten", lambda x: x.unflatten(1, (2, 3))),
@@ -238,7 +254,7 @@ MOVEMENT = [
     one("einsum", lambda x, y: torch.einsum("bi,bj->bij", x, y), X, Y),
     one("meshgrid", lambda x: torch.meshgrid(x[0], x[0, :3], indexing="ij")),
     one("in place", lambda x: (x + 1).mul_(2).relu_()),
-    one("in place view", lambda x: _written(x)),
+    one("in place view", _written),
     one("copy_", lambda x, y: (x * 1).copy_(y), X, Y),
     one("fill_", lambda x: (x * 1).fill_(2.5)),
     one("unfold", lambda x: x.unfold(1, 2, 2)),
@@ -275,7 +291,7 @@ INDEXING = [
     one("scatter_add", lambda x, i: torch.zeros_like(x).scatter_add(1, i, x), X, I),
     one("scatter_reduce", lambda x, i: x.scatter_reduce(1, i, x, "amax"), X, I),
     one("index_put", lambda x: x.index_put((torch.tensor([0, 1]),), torch.tensor(5.0))),
-    one("mask put", lambda x: _masked(x)),
+    one("mask put", _masked),
     one("nonzero", lambda x: torch.nonzero(x > 0)),
     one("masked_select", lambda x: torch.masked_select(x, x > 0)),
     one("mask index", lambda x: x[x > 0]),
@@ -289,7 +305,7 @@ INDEXING = [
 
 LINEAR = [
     one("matmul", lambda x, y: x @ y.T, X, "y: float32[n, 6]"),
-    one("bmm", lambda x, y: torch.bmm(x, y), "x: float32[batch, 3, 4]", "y: float32[batch, 4, 5]"),
+    one("bmm", torch.bmm, "x: float32[batch, 3, 4]", "y: float32[batch, 4, 5]"),
     one("mm", lambda x: torch.mm(x, x.t())),
     one("mv", lambda x: torch.mv(x, x[0])),
     one("dot", lambda x: torch.dot(x[0], x[0])),
@@ -304,7 +320,7 @@ LINEAR = [
     one("bilinear", lambda x, y: F.bilinear(x, y, torch.arange(72.0).view(2, 6, 6)), X, Y),
     one(
         "attention",
-        lambda q, k, v: F.scaled_dot_product_attention(q, k, v),
+        F.scaled_dot_product_attention,
         "q: float32[batch, 2, s, 4]",
         "k: float32[batch, 2, t, 4]",
         "v: float32[batch, 2, t, 4]",
@@ -338,28 +354,28 @@ LINEAR = [
 
 W2 = "w: float32[5, 4, 3, 3]"
 SPATIAL = [
-    one("conv1d", lambda x, w: F.conv1d(x, w, padding=1), "x: float32[batch, 4, t]", "w: float32[5, 4, 3]"),
+    one("conv1d", lambda x, w: F.conv1d(x, w, padding=1), TIME, "w: float32[5, 4, 3]"),
     one("conv2d", lambda x, w: F.conv2d(x, w, stride=2, padding=(1, 0), dilation=2), IMG, W2),
     one("conv2d same", lambda x, w: F.conv2d(x, w, padding="same", dilation=2), IMG, W2),
     one("conv2d valid", lambda x, w: F.conv2d(x, w, padding="valid"), IMG, W2),
     one("conv2d groups", lambda x, w: F.conv2d(x, w, groups=4), IMG, "w: float32[8, 1, 3, 3]"),
     one("conv2d one image", lambda x, w: F.conv2d(x[0], w), IMG, W2),
-    one("conv3d", lambda x, w: F.conv3d(x, w), "x: float32[batch, 2, 4, 4, 4]", "w: float32[3, 2, 2, 2, 2]"),
+    one("conv3d", F.conv3d, "x: float32[batch, 2, 4, 4, 4]", "w: float32[3, 2, 2, 2, 2]"),
     one(
         "conv_transpose2d",
         lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1),
         IMG,
         "w: float32[4, 5, 3, 3]",
     ),
-    one("conv_transpose1d", lambda x, w: F.conv_transpose1d(x, w), "x: float32[batch, 4, 8]", "w: float32[4, 2, 3]"),
-    one("max_pool1d", lambda x: F.max_pool1d(x, 2), "x: float32[batch, 4, 8]"),
+    one("conv_transpose1d", F.conv_transpose1d, "x: float32[batch, 4, 8]", "w: float32[4, 2, 3]"),
+    one("max_pool1d", lambda x: F.max_pool1d(x, 2), ROW),
     one("max_pool2d", lambda x: F.max_pool2d(x, 3, 2, 1), IMG),
     one("max_pool2d ceil", lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True), IMG),
     one("max_pool2d ceil pad", lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True), IMG),
     one("max_pool2d dilation", lambda x: F.max_pool2d(x, 2, 1, dilation=2), IMG),
     one("max_pool2d indices", lambda x: F.max_pool2d(x, 2, return_indices=True), IMG),
     one("max_pool3d", lambda x: F.max_pool3d(x, 2), "x: float32[batch, 2, 4, 4, 4]"),
-    one("avg_pool1d", lambda x: F.avg_pool1d(x, 2), "x: float32[batch, 4, 8]"),
+    one("avg_pool1d", lambda x: F.avg_pool1d(x, 2), ROW),
     one("avg_pool2d", lambda x: F.avg_pool2d(x, 3, 2, 1), IMG),
     one("avg_pool2d exclude", lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), IMG),
     one("avg_pool2d ceil", lambda x: F.avg_pool2d(x, 3, 2, ceil_mode=True), IMG),
@@ -378,12 +394,12 @@ SPATIAL = [
         IMG,
     ),
     one("upsample bicubic", lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), IMG),
-    one("upsample linear", lambda x: F.interpolate(x, scale_factor=2, mode="linear"), "x: float32[batch, 4, 8]"),
+    one("upsample linear", lambda x: F.interpolate(x, scale_factor=2, mode="linear"), ROW),
     one("layer_norm", lambda x: F.layer_norm(x, (6,))),
     one("layer_norm two", lambda x: F.layer_norm(x, (8, 8), eps=1e-3), IMG),
     one("group_norm", lambda x: F.group_norm(x, 2), IMG),
     one("group_norm weight", lambda x, w: F.group_norm(x, 2, w, w), IMG, "w: float32[4]"),
-    one("instance_norm", lambda x: F.instance_norm(x), IMG),
+    one("instance_norm", F.instance_norm, IMG),
     one("rms_norm", lambda x, w: F.rms_norm(x, (6,), w, 1e-6), X, "w: float32[6]"),
     one("rms_norm plain", lambda x: F.rms_norm(x, (6,))),
     one(
@@ -395,19 +411,6 @@ SPATIAL = [
     one("local_response", lambda x: F.local_response_norm(x, 2), IMG),
     one("channel_shuffle", lambda x: F.channel_shuffle(x, 2), IMG),
 ]  # fmt: skip
-
-
-def _written(x: Any) -> Any:
-    y = x * 2
-    y[:, 1:3] = 7.0
-    y[0].add_(1)
-    return y
-
-
-def _masked(x: Any) -> Any:
-    y = x.clone()
-    y[y > 0] = 0.5
-    return y
 
 
 CASES = [*UNARY, *BINARY, *REDUCTION, *MOVEMENT, *CREATION, *INDEXING, *LINEAR, *SPATIAL]

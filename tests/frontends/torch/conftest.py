@@ -3,9 +3,6 @@
 import importlib.util
 from typing import Any
 
-import pytest
-
-HERE = __name__.rpartition(".")[0]
 collect_ignore_glob: list[str] = []
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -15,6 +12,3 @@ def pytest_report_header() -> Any:
     if collect_ignore_glob:
         return "tests/frontends/torch: not run, torch is not installed (pip install torch)"
     return None
-
-
-pytest.importorskip

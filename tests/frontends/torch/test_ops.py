@@ -1,4 +1,4 @@
-"""Every case computes in the graph what it computes in torch, at other sizes than it was captured at."""
+"""Every case computes in the graph what torch computes, at other sizes than at capture."""
 
 from __future__ import annotations
 

@@ -25,11 +25,18 @@ def gelu(ctx: Context, x: Value, *, approximate: str = "none") -> Value:
     return ctx("Gelu", x, approximate=approximate)
 
 
+def silu(ctx: Context, x: Value) -> Value:
+    """Not ONNX's Swish, which no released run time has a kernel for."""
+    return ctx("Mul", x, ctx("Sigmoid", x))
+
+
 def leaky_relu(ctx: Context, x: Value, slope: float = 0.01) -> Value:
     return ctx("LeakyRelu", x, alpha=float(slope))
 
 
-def elu(ctx: Context, x: Value, alpha: float = 1.0, scale: float = 1.0, inner: float = 1.0) -> Value:
+def elu(
+    ctx: Context, x: Value, alpha: float = 1.0, scale: float = 1.0, inner: float = 1.0
+) -> Value:
     if inner != 1.0:
         raise NotLowered(f"elu with input_scale={inner}")
     made = ctx("Elu", x, alpha=float(alpha))
@@ -103,7 +110,7 @@ def glu(ctx: Context, x: Value, dim: int = -1) -> Value:
     return ctx("Mul", a, ctx("Sigmoid", b))
 
 
-def same(ctx: Context, x: Value, p: float = 0.5, train: bool = False, *rest: Any) -> Value:  # noqa: FBT002 - torch's signature
+def same(ctx: Context, x: Value, p: float = 0.5, train: bool = False, *rest: Any) -> Value:
     """Dropout while evaluating."""
     if train and p > 0:
         raise NotLowered("dropout in training", "F.dropout(x, p, self.training), or nn.Dropout")
@@ -115,7 +122,7 @@ def native_dropout(ctx: Context, x: Value, p: float, train: bool | None) -> Any:
         raise NotLowered("dropout in training", "F.dropout(x, p, self.training), or nn.Dropout")
     from isomorph.ir.types import DType
 
-    return x, ctx.full(ctx.shape(x), True, DType.BOOL)  # noqa: FBT003 - the mask's value
+    return x, ctx.full(ctx.shape(x), True, DType.BOOL)
 
 
 ATEN: dict[str, Rule] = {
@@ -139,7 +146,7 @@ ATEN: dict[str, Rule] = {
     "aten.relu6.default": relu6,
     "aten.selu.default": selu,
     "aten.sigmoid.default": plain("Sigmoid"),
-    "aten.silu.default": plain("Swish"),
+    "aten.silu.default": silu,
     "aten.softplus.default": softplus,
     "aten.softshrink.default": softshrink,
     "aten.threshold.default": threshold,

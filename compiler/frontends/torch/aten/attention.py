@@ -27,7 +27,7 @@ def attention(
     value: Value,
     mask: Value | None = None,
     dropout: float = 0.0,
-    is_causal: bool = False,  # noqa: FBT002 - torch's signature
+    is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
@@ -60,7 +60,9 @@ def attention(
     return ctx("MatMul", weights, value)
 
 
-def with_statistics(ctx: Context, query: Value, key: Value, value: Value, *rest: Any, **more: Any) -> Any:
+def with_statistics(
+    ctx: Context, query: Value, key: Value, value: Value, *rest: Any, **more: Any
+) -> Any:
     """The fused forms of a decomposed program: (output, what only gradients need…)."""
     names = ("dropout", "is_causal")
     given = dict(zip(names, rest, strict=False))

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from isomorph.frontends.torch.errors import NotLowered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isomorph.frontends.torch.aten import Rule
     from isomorph.frontends.torch.context import Context
     from isomorph.ir.graph import Value
@@ -96,13 +94,15 @@ def convolution(
     stride: Any,
     padding: Any,
     dilation: Any,
-    transposed: bool,  # noqa: FBT001 - torch's signature
+    transposed: bool,
     output_padding: Any,
     groups: int,
     *rest: Any,
 ) -> Value:
     if transposed:
-        return conv_transpose(ctx, x, weight, bias, stride, padding, output_padding, groups, dilation)
+        return conv_transpose(
+            ctx, x, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     return conv(ctx, x, weight, bias, stride, padding, dilation, groups)
 
 

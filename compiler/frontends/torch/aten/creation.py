@@ -42,7 +42,7 @@ def scalar_tensor(ctx: Context, value: Any, **kwargs: Any) -> Value:
 
 
 def arange(ctx: Context, *args: Any, **kwargs: Any) -> Value:
-    """arange(end), (start, end) or (start, end, step)."""
+    """Numbers up to `end`, from `start`, in steps: one, two or three arguments."""
     start, end, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
     dtype = ctx.result_dtype
     numbers = (start, end, step)

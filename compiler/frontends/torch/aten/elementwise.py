@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isomorph.frontends.torch.context import Number
 from isomorph.frontends.torch.errors import NotLowered
+from isomorph.frontends.torch.scope import Number
 from isomorph.frontends.torch.symbols import dtype_of
 from isomorph.ir.types import DType
 
@@ -346,7 +346,7 @@ def _remainder(ctx: Context, a: Value, b: Value) -> Value:
 
 
 def _floored(ctx: Context, a: Value, b: Value) -> Value:
-    """torch's `div_floor`: exact remainder first, then a quotient next to an integer."""
+    """Torch's `div_floor`: exact remainder first, then a quotient next to an integer."""
     dtype = ctx.dtype(a)
     if not dtype.is_float:
         rest = ctx("Mod", a, b)

@@ -59,7 +59,7 @@ def index(ctx: Context, x: Value, indices: Sequence[Value | None]) -> Value:
 
 
 def index_put(
-    ctx: Context, x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False  # noqa: FBT002 - torch's
+    ctx: Context, x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False
 ) -> Value:
     given = [i for i in indices if i is not None]
     if len(given) != len(indices) or not given:
@@ -82,7 +82,7 @@ def index_put(
 
 
 def scatter(reduction: str) -> Rule:
-    """scatter and scatter_add, from a tensor or a number."""
+    """Scatter and scatter_add, from a tensor or a number."""
 
     def rule(
         ctx: Context, x: Value, dim: int, index: Value, source: Any, *, reduce: str | None = None
@@ -125,7 +125,9 @@ def nonzero(ctx: Context, x: Value) -> Value:
 def one_hot(ctx: Context, x: Value, classes: int = -1) -> Value:
     if not isinstance(classes, int) or classes < 0:
         raise NotLowered("one_hot without a number of classes", "one_hot(x, num_classes=…)")
-    return ctx("OneHot", x, ctx.const(classes, DType.INT64), ctx.const([0, 1], DType.INT64), axis=-1)
+    return ctx(
+        "OneHot", x, ctx.const(classes, DType.INT64), ctx.const([0, 1], DType.INT64), axis=-1
+    )
 
 
 def masked_select(ctx: Context, x: Value, mask: Value) -> Value:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.frontends.torch.aten import Rule
-    from isomorph.frontends.torch.context import Context, Param
+    from isomorph.frontends.torch.context import Context
+    from isomorph.frontends.torch.scope import Param
     from isomorph.ir.graph import Value
 
 
@@ -25,7 +26,7 @@ def matmul(ctx: Context, a: Value, b: Value) -> Value:
 
 
 def addmm(ctx: Context, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    """β·c + α·a·b, for two matrices or two batches of them."""
+    """beta·c + alpha·a·b, for two matrices or two batches of them."""
     dtype = ctx.result_dtype
     product = ctx("MatMul", a, b)
     if alpha != 1:
@@ -38,9 +39,17 @@ def addmm(ctx: Context, c: Value, a: Value, b: Value, *, beta: Any = 1, alpha: A
 
 def einsum(ctx: Context, equation: str, operands: Sequence[Value], *, path: Any = None) -> Value:
     dtype = ctx.result_dtype
-    if not equation.replace("...", "").replace("->", "").replace(",", "").replace(" ", "").isalpha():
+    if (
+        not equation.replace("...", "")
+        .replace("->", "")
+        .replace(",", "")
+        .replace(" ", "")
+        .isalpha()
+    ):
         raise NotLowered(f"einsum {equation!r}")
-    return ctx("Einsum", *(ctx.cast(v, dtype) for v in operands), equation=equation.replace(" ", ""))
+    return ctx(
+        "Einsum", *(ctx.cast(v, dtype) for v in operands), equation=equation.replace(" ", "")
+    )
 
 
 def bilinear(ctx: Context, x: Value, y: Value, weight: Value, bias: Value | None = None) -> Value:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.frontends.torch.context import FARTHEST, Param
+from isomorph.frontends.torch.context import FARTHEST
 from isomorph.frontends.torch.errors import NotLowered
+from isomorph.frontends.torch.scope import Param
 from isomorph.ir.dims import Expr, maximum, minimum
 from isomorph.ir.types import DType
 
@@ -69,7 +70,9 @@ def squeeze(ctx: Context, x: Value, dim: Any = None) -> Value:
     rank = ctx.rank(x)
     shape = ctx.shape(x)
     many = range(rank) if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
-    axes = sorted({ctx.axis(d, rank) for d in many if rank} & {i for i in range(rank) if shape[i] == 1})
+    axes = sorted(
+        {ctx.axis(d, rank) for d in many if rank} & {i for i in range(rank) if shape[i] == 1}
+    )
     return ctx.squeeze(x, *axes)
 
 
@@ -230,7 +233,9 @@ def pad_mode(mode: str) -> Rule:
     return rule
 
 
-def pad(ctx: Context, x: Value, sizes: Sequence[Whole], mode: str = "constant", value: Any = None) -> Value:
+def pad(
+    ctx: Context, x: Value, sizes: Sequence[Whole], mode: str = "constant", value: Any = None
+) -> Value:
     names = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     return _padded(ctx, x, sizes, names[mode], 0 if value is None else value)
 
@@ -247,7 +252,7 @@ def unfold(ctx: Context, x: Value, dim: int, size: int, step: int) -> Value:
 
 
 def triangle(upper: int) -> Rule:
-    """tril and triu."""
+    """Tril and triu."""
 
     def rule(ctx: Context, x: Value, diagonal: int = 0) -> Value:
         return ctx("Trilu", x, ctx.const(diagonal, DType.INT64), upper=upper)
@@ -269,7 +274,7 @@ def pixel_unshuffle(ctx: Context, x: Value, factor: int) -> Value:
 
 
 def _padded(ctx: Context, x: Value, sizes: Sequence[Whole], mode: str, value: Any) -> Value:
-    """torch counts axes from the last, begin and end together; ONNX all begins, then all ends."""
+    """Torch counts axes from the last, begin and end together; ONNX all begins, then all ends."""
     rank = ctx.rank(x)
     befores: list[Whole] = [0] * rank
     afters: list[Whole] = [0] * rank
@@ -312,7 +317,7 @@ def _bounded(position: Whole, size: Whole) -> Whole:
 
 
 def _put(ctx: Context, x: Value, source: Value, axis: int, first: Whole, last: Whole) -> Value:
-    """x with source in place of x[first:last] along an axis."""
+    """X with source in place of x[first:last] along an axis."""
     size = ctx.shape(x)[axis]
     parts = [ctx.cast(source, ctx.dtype(x))]
     if first != 0:

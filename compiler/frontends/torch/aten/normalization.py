@@ -22,7 +22,7 @@ def batch_norm(
     bias: Value | None,
     mean: Value | None,
     variance: Value | None,
-    training: bool,  # noqa: FBT001 - torch's signature
+    training: bool,
     momentum: float,
     epsilon: float,
     *rest: Any,
@@ -56,7 +56,7 @@ def native_batch_norm(
     epsilon: float,
 ) -> Any:
     """The decomposed form; its saved statistics are empty while evaluating."""
-    made = batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, epsilon)  # noqa: FBT003 - evaluating
+    made = batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, epsilon)
     empty = ctx.full((0,), 0.0, ctx.dtype(mean))
     return made, empty, empty
 
@@ -133,7 +133,7 @@ def instance_norm(
     bias: Value | None,
     mean: Value | None,
     variance: Value | None,
-    use_input_stats: bool,  # noqa: FBT001 - torch's signature
+    use_input_stats: bool,
     momentum: float,
     epsilon: float,
     *rest: Any,
@@ -141,7 +141,7 @@ def instance_norm(
     channels = ctx.shape(x)[1]
     dtype = ctx.dtype(x)
     if not use_input_stats:
-        return batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, epsilon)  # noqa: FBT003 - evaluating
+        return batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, epsilon)
     return ctx(
         "InstanceNormalization",
         x,
@@ -152,7 +152,7 @@ def instance_norm(
 
 
 def softmax(op: str) -> Rule:
-    """softmax and log_softmax along an axis."""
+    """Softmax and log_softmax along an axis."""
 
     def rule(ctx: Context, x: Value, dim: int, *rest: Any, **kwargs: Any) -> Value:
         dtype = ctx.result_dtype

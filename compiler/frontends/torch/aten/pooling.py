@@ -28,7 +28,7 @@ def max_pool(rank: int, *, indices: bool = False) -> Rule:
         stride: Any = (),
         padding: Any = 0,
         dilation: Any = 1,
-        ceil_mode: bool = False,  # noqa: FBT002 - torch's signature
+        ceil_mode: bool = False,
     ) -> Any:
         sizes = per_axis(kernel, rank)
         strides = per_axis(stride, rank) if stride not in ((), []) else sizes
@@ -62,8 +62,8 @@ def avg_pool(rank: int) -> Rule:
         kernel: Any,
         stride: Any = (),
         padding: Any = 0,
-        ceil_mode: bool = False,  # noqa: FBT002 - torch's signature
-        count_include_pad: bool = True,  # noqa: FBT002 - as above
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Value:
         sizes = per_axis(kernel, rank)
@@ -158,7 +158,7 @@ def _ceiling(
     strides: Sequence[int],
     pads: Sequence[int],
     dilations: Sequence[int],
-    ceil_mode: bool,  # noqa: FBT001 - torch's
+    ceil_mode: bool,
 ) -> tuple[tuple[int, ...], int]:
     """Padding at the end that makes the last, partial windows whole; or ONNX's own ceil_mode.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isomorph.frontends.torch.context import Param
 from isomorph.frontends.torch.errors import NotLowered
+from isomorph.frontends.torch.scope import Param
 from isomorph.frontends.torch.weights import array_of
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def recurrent(op: str, **attributes: Any) -> Rule:
         x: Value,
         hx: Any,
         params: Sequence[Any],
-        has_biases: bool,  # noqa: FBT001 - torch's signature
+        has_biases: bool,
         num_layers: int,
         dropout: float,
-        train: bool,  # noqa: FBT001 - as above
-        bidirectional: bool,  # noqa: FBT001 - as above
-        batch_first: bool,  # noqa: FBT001 - as above
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
     ) -> Any:
         if train and dropout > 0:
             raise NotLowered("a recurrent layer in training", "module.eval()")
@@ -45,7 +45,10 @@ def recurrent(op: str, **attributes: Any) -> Rule:
             raise NotLowered("an LSTM with a projection (proj_size)", "nn.Linear after the layer")
         raw = ctx.node.args[1]
         many = isinstance(raw, (list, tuple))
-        states = [None if _is_zeros(r) else v for r, v in zip(raw if many else [raw], hx if many else [hx], strict=True)]
+        states = [
+            None if _is_zeros(r) else v
+            for r, v in zip(raw if many else [raw], hx if many else [hx], strict=True)
+        ]
         out = ctx.transpose(x, (1, 0, 2)) if batch_first else x
         finals: list[list[Value]] = [[] for _ in states]
         for layer in range(num_layers):

@@ -9,8 +9,6 @@ from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isomorph.frontends.torch.aten import Rule
     from isomorph.frontends.torch.context import Context
     from isomorph.ir.graph import Value
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
 Axes = "int | Sequence[int] | None"
 
 
-def reduced(
-    ctx: Context, op: str, x: Value, dim: Any = None, keepdim: bool = False  # noqa: FBT002 - torch's signature
-) -> Value:
+def reduced(ctx: Context, op: str, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
     """A reduction over some axes, or over all of them when none are named."""
     axes = _axes(ctx, x, dim)
     if ctx.rank(x) == 0:
@@ -33,7 +29,7 @@ def total(op: str) -> Rule:
     """ReduceSum and the like in the result's element type."""
 
     def rule(
-        ctx: Context, x: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None  # noqa: FBT002 - torch's
+        ctx: Context, x: Value, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     ) -> Value:
         return reduced(ctx, op, ctx.cast(x, ctx.result_dtype), dim, keepdim)
 
@@ -50,9 +46,9 @@ def whole(op: str) -> Rule:
 
 
 def extreme(op: str) -> Rule:
-    """amax and amin; booleans go through uint8."""
+    """Amax and amin; booleans go through uint8."""
 
-    def rule(ctx: Context, x: Value, dim: Any = None, keepdim: bool = False) -> Value:  # noqa: FBT002 - torch's
+    def rule(ctx: Context, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
         kind = ctx.dtype(x)
         own = ctx.cast(x, DType.UINT8) if kind is DType.BOOL else x
         return ctx.cast(reduced(ctx, op, own, dim, keepdim), kind)
@@ -63,7 +59,7 @@ def extreme(op: str) -> Rule:
 def extreme_along(value_op: str, index_op: str) -> Rule:
     """max(dim) and min(dim): the value and where it is."""
 
-    def rule(ctx: Context, x: Value, dim: int, keepdim: bool = False) -> Any:  # noqa: FBT002 - torch's
+    def rule(ctx: Context, x: Value, dim: int, keepdim: bool = False) -> Any:
         values = extreme(value_op)(ctx, x, dim, keepdim)
         return values, _arg(ctx, index_op, x, dim, keepdim)
 
@@ -71,9 +67,9 @@ def extreme_along(value_op: str, index_op: str) -> Rule:
 
 
 def arg(op: str) -> Rule:
-    """argmax and argmin, over one axis or over everything."""
+    """Argmax and argmin, over one axis or over everything."""
 
-    def rule(ctx: Context, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:  # noqa: FBT002 - torch's
+    def rule(ctx: Context, x: Value, dim: int | None = None, keepdim: bool = False) -> Value:
         if dim is None:
             found = ctx(op, ctx("Reshape", x, ctx.ints(-1)), axis=0, keepdims=0)
             return ctx.reshape(found, (1,) * ctx.rank(x)) if keepdim else found
@@ -82,12 +78,12 @@ def arg(op: str) -> Rule:
     return rule
 
 
-def any_of(ctx: Context, x: Value, dim: Any = None, keepdim: bool = False) -> Value:  # noqa: FBT002 - torch's
+def any_of(ctx: Context, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
     truth = ctx.cast(ctx.cast(x, DType.BOOL), DType.UINT8)
     return ctx.cast(reduced(ctx, "ReduceMax", truth, dim, keepdim), DType.BOOL)
 
 
-def all_of(ctx: Context, x: Value, dim: Any = None, keepdim: bool = False) -> Value:  # noqa: FBT002 - torch's
+def all_of(ctx: Context, x: Value, dim: Any = None, keepdim: bool = False) -> Value:
     truth = ctx.cast(ctx.cast(x, DType.BOOL), DType.UINT8)
     return ctx.cast(reduced(ctx, "ReduceMin", truth, dim, keepdim), DType.BOOL)
 
@@ -121,7 +117,7 @@ def old_var(rule: Rule) -> Rule:
     """The overloads that say `unbiased` instead of a correction."""
 
     def made(
-        ctx: Context, x: Value, dim: Any = None, unbiased: bool = True, keepdim: bool = False  # noqa: FBT002 - torch's
+        ctx: Context, x: Value, dim: Any = None, unbiased: bool = True, keepdim: bool = False
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
@@ -130,7 +126,7 @@ def old_var(rule: Rule) -> Rule:
     return made
 
 
-def logsumexp(ctx: Context, x: Value, dim: Any, keepdim: bool = False) -> Value:  # noqa: FBT002 - torch's
+def logsumexp(ctx: Context, x: Value, dim: Any, keepdim: bool = False) -> Value:
     return reduced(ctx, "ReduceLogSumExp", ctx.cast(x, ctx.result_dtype), dim, keepdim)
 
 
@@ -139,7 +135,7 @@ def norm(
     x: Value,
     order: Any = 2,
     dim: Any = None,
-    keepdim: bool = False,  # noqa: FBT002 - torch's signature
+    keepdim: bool = False,
     *,
     dtype: Any = None,
 ) -> Value:
@@ -160,11 +156,13 @@ def norm(
             return reduced(ctx, "ReduceSum", ctx.cast(there, kind), dim, keepdim)
         case other:
             powers = ctx("Pow", ctx("Abs", x), ctx.const(other, kind))
-            return ctx("Pow", reduced(ctx, "ReduceSum", powers, dim, keepdim), ctx.const(1 / other, kind))
+            return ctx(
+                "Pow", reduced(ctx, "ReduceSum", powers, dim, keepdim), ctx.const(1 / other, kind)
+            )
 
 
 def cumulative(op: str) -> Rule:
-    """cumsum and cumprod."""
+    """Cumsum and cumprod."""
 
     def rule(ctx: Context, x: Value, dim: int, *, dtype: Any = None) -> Value:
         kind = ctx.result_dtype
@@ -182,7 +180,7 @@ def _axes(ctx: Context, x: Value, dim: Any) -> tuple[int, ...]:
     return tuple(sorted(ctx.axis(d, rank) for d in many)) or tuple(range(rank))
 
 
-def _arg(ctx: Context, op: str, x: Value, dim: int, keepdim: bool) -> Value:  # noqa: FBT001 - torch's
+def _arg(ctx: Context, op: str, x: Value, dim: int, keepdim: bool) -> Value:
     if ctx.rank(x) == 0:
         return ctx.const(0, DType.INT64)
     own = ctx.cast(x, DType.UINT8) if ctx.dtype(x) is DType.BOOL else x
@@ -190,13 +188,13 @@ def _arg(ctx: Context, op: str, x: Value, dim: int, keepdim: bool) -> Value:  # 
 
 
 def _moments(
-    ctx: Context, x: Value, dim: Any, correction: Any, keepdim: bool  # noqa: FBT001 - torch's
+    ctx: Context, x: Value, dim: Any, correction: Any, keepdim: bool
 ) -> tuple[Value, Value]:
     """Variance and mean; the divisor is the count less the correction, never below 0."""
     correction = 1 if correction is None else correction
     dtype = ctx.result_dtype
     axes = _axes(ctx, x, dim)
-    mean = reduced(ctx, "ReduceMean", x, list(axes), True)  # noqa: FBT003 - axes are kept
+    mean = reduced(ctx, "ReduceMean", x, list(axes), True)
     gap = ctx("Sub", x, mean)
     count: Any = 1
     for axis in axes:

@@ -16,8 +16,8 @@ def topk(
     x: Value,
     k: Whole,
     dim: int = -1,
-    largest: bool = True,  # noqa: FBT002 - torch's signature
-    in_order: bool = True,  # noqa: FBT002 - as above
+    largest: bool = True,
+    in_order: bool = True,
 ) -> Any:
     axis = ctx.axis(dim, ctx.rank(x))
     return ctx.ops(
@@ -25,15 +25,17 @@ def topk(
     )
 
 
-def sort(ctx: Context, x: Value, dim: int = -1, descending: bool = False) -> Any:  # noqa: FBT002 - torch's
+def sort(ctx: Context, x: Value, dim: int = -1, descending: bool = False) -> Any:
     return topk(ctx, x, ctx.shape(x)[ctx.axis(dim, ctx.rank(x))], dim, descending)
 
 
-def sort_stable(ctx: Context, x: Value, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any:
+def sort_stable(
+    ctx: Context, x: Value, *, stable: bool | None, dim: int = -1, descending: bool = False
+) -> Any:
     return sort(ctx, x, dim, descending)
 
 
-def argsort(ctx: Context, x: Value, dim: int = -1, descending: bool = False) -> Any:  # noqa: FBT002 - torch's
+def argsort(ctx: Context, x: Value, dim: int = -1, descending: bool = False) -> Any:
     return sort(ctx, x, dim, descending)[1]
 
 
