@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -283,12 +284,10 @@ def _verbatim(graph: Graph, target: Target) -> bool:
 
 
 def _torch_front_end() -> Any:
-    try:
-        import torch  # noqa: F401 - whether it is there at all
-    except ImportError:
+    if importlib.util.find_spec("torch") is None:
         raise UnsupportedError(
             "PyTorch is not installed here, and this source needs it: pip install torch"
-        ) from None
+        )
     from isomorph.frontends.torch.trace import trace_torch
 
     return trace_torch

@@ -81,7 +81,7 @@ def origin_of(source: Any, specs: Sequence[Any]) -> Origin:
         return Origin(load_program(Path(source)))
     if not specs or not (hasattr(source, "forward") or callable(source)):
         return Origin(source)
-    module = source if hasattr(source, "forward") else Function(source)
+    module: Any = source if hasattr(source, "forward") else Function(source)
     if not callable(getattr(module, "forward", None)):
         return Origin(source)
     pairs = signature.matched(module.forward, specs, name_of(source))

@@ -195,7 +195,8 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
         from isomorph.parity.pytorch import TorchReference, origin_of
 
         return TorchReference(origin_of(source, specs), shell, traced=False)
-    return FunctionReference(source, shell)
+    function: Any = source
+    return FunctionReference(function, shell)
 
 
 def read(path: str | Path) -> Graph:

@@ -49,7 +49,8 @@ def _in_reach(source: Any) -> Iterator[Any]:
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
-        yield from vars(source).values() if hasattr(source, "__dict__") else ()
+        own: dict[str, Any] = getattr(source, "__dict__", {})
+        yield from own.values()
         call = getattr(source, "__call__", None)  # noqa: B004 - its code is wanted, not whether it is there
         function = getattr(call, "__func__", call)
         code = getattr(function, "__code__", None)

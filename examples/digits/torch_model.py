@@ -4,10 +4,8 @@ Needs torch. `isomorph export examples/digits/torch_model.py:digits -o digits.on
 --input "images: float32[batch, 1, 8, 8] in 0..1"` writes the operators that `model.py` gives.
 """
 
-from pathlib import Path
-
 import torch
-from safetensors.torch import load_file
+from model import W
 from torch import nn
 
 NAMES = {"scale": "weight", "bias": "bias", "mean": "running_mean", "var": "running_var"}
@@ -33,9 +31,9 @@ class Digits(nn.Module):
 def digits() -> Digits:
     """The trained module, ready to evaluate."""
     module = Digits()
-    held = load_file(Path(__file__).with_name("digits.safetensors"))
     state: dict[str, torch.Tensor] = {}
-    for name, tensor in held.items():
+    for name, array in W.items():
+        tensor = torch.tensor(array)
         layer, kind = name.split(".")
         own = NAMES[kind] if layer.startswith("bn") else kind
         # The file holds matrices as they are multiplied, [in, out]; nn.Linear keeps [out, in].

@@ -24,7 +24,7 @@ from isomorph.ir.dims import Expr
 from isomorph.ir.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from isomorph.frontends.signature import Parameter
     from isomorph.frontends.spec import InputSpec
@@ -72,9 +72,9 @@ class Captured:
     names: list[str]
     specs: list[InputSpec | None]
     module: Any = None
-    parameters: list[Parameter] = field(default_factory=list)
-    sizes: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    parameters: list[Parameter] = field(default_factory=list[Any])
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
+    notes: list[str] = field(default_factory=list[Any])
     log: Log = field(default_factory=Log)
     symbols: Symbols = field(default_factory=Symbols)
 
@@ -284,7 +284,7 @@ def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], mode: M
 
 
 @contextmanager
-def capturing() -> Iterator[None]:
+def capturing() -> Generator[None, None, None]:
     """No gradients, no fused fast paths, no warnings to the terminal."""
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
@@ -297,7 +297,7 @@ def capturing() -> Iterator[None]:
 
 
 @contextmanager
-def _quiet(name: str) -> Iterator[None]:
+def _quiet(name: str) -> Generator[None, None, None]:
     """No log records of a library below CRITICAL, whatever handlers it has set up."""
     loggers = [v for n, v in logging.root.manager.loggerDict.items() if _within(n, name)]
     found = [logging.getLogger(name), *(v for v in loggers if isinstance(v, logging.Logger))]
@@ -316,7 +316,7 @@ def _within(module: str, package: str) -> bool:
 
 
 @contextmanager
-def evaluating(module: Any) -> Iterator[str]:
+def evaluating(module: Any) -> Generator[str, None, None]:
     """The module in evaluation mode; gives the name of what was in training mode, if anything."""
     training = [(path, m) for path, m in module.named_modules() if m.training]
     plain = isinstance(module, Function)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch import numbers
 from isomorph.frontends.torch.errors import LoweringError, NotLowered, TraceError
 from isomorph.frontends.torch.scope import Number, Param, TorchScope
@@ -147,7 +148,7 @@ class Context:
     def result_dtype(self) -> DType:
         """The element type of the node's (first) result."""
         found = self.result
-        if isinstance(found, (tuple, list)):
+        if is_many(found):
             found = found[0]
         return dtype_of(found.dtype)
 
@@ -155,7 +156,7 @@ class Context:
     def result_shape(self) -> tuple[Whole, ...]:
         """The dims of the node's (first) result; NotLowered where one cannot be written."""
         found = self.result
-        if isinstance(found, (tuple, list)):
+        if is_many(found):
             found = found[0]
         dims = [self.symbols.dim_or_none(d) for d in found.shape]
         if any(d is None for d in dims):

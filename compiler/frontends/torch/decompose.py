@@ -31,8 +31,8 @@ def decomposition(node: Any) -> Any:
 
     def call(*values: Any) -> Any:
         given = dict(zip(inputs, values, strict=True))
-        args = torch.fx.map_arg(node.args, lambda n: given[n])
-        kwargs = torch.fx.map_arg(node.kwargs, lambda n: given[n])
+        args = torch.fx.map_arg(node.args, given.__getitem__)
+        kwargs = torch.fx.map_arg(node.kwargs, given.__getitem__)
         return run(*args, **kwargs)
 
     fakes = [n.meta["val"] for n in inputs]

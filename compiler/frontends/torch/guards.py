@@ -16,7 +16,7 @@ from isomorph.ir.dims import Constraint
 from isomorph.ir.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
 _HOOK = "_log_guard"
 """The method of torch's ShapeEnv that is told of every guard as it is made."""
@@ -43,7 +43,7 @@ class Log:
 
 
 @contextmanager
-def watched() -> Iterator[Log]:
+def watched() -> Generator[Log, None, None]:
     """Note the user's line of every guard made meanwhile; without the hook, none are known."""
     log = Log()
     original = getattr(ShapeEnv, _HOOK, None)

@@ -9,6 +9,7 @@ import torch
 from torch._ops import OpOverload
 from torch.export.graph_signature import InputKind
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch.aten import TRANSPOSED, UNREAD, rules
 from isomorph.frontends.torch.decompose import decomposition
 from isomorph.frontends.torch.errors import LoweringError, NotLowered, TraceError
@@ -174,7 +175,7 @@ class Lowering:
     def _placeholder(self, node: Any, name: str, gap: NotLowered) -> Any:
         context = self.context
         value = node.meta.get("val")
-        many = isinstance(value, (tuple, list))
+        many = is_many(value)
         kinds = [
             context.symbols.type(v) if isinstance(v, torch.Tensor) else None
             for v in (value if many else [value])
@@ -202,7 +203,7 @@ class Lowering:
         if _is_node(argument):
             found = self.env[argument]
             return found if unread else self.context.stored(found)
-        if isinstance(argument, (list, tuple)):
+        if is_many(argument):
             return [self.resolved(a, unread=unread) for a in argument]
         if isinstance(argument, slice):
             raise NotLowered(f"a slice {argument} as an argument")
@@ -233,8 +234,8 @@ class Lowering:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             return self._agreed(node, made, value)
-        if isinstance(value, (tuple, list)):
-            if not isinstance(made, (tuple, list)) or len(made) != len(value):
+        if is_many(value):
+            if not is_many(made) or len(made) != len(value):
                 raise LoweringError(f"{node.target}: {len(value)} results expected, not {made}")
             return tuple(
                 self._agreed(node, m, v) if isinstance(v, torch.Tensor) else m

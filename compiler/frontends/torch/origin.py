@@ -14,7 +14,7 @@ from isomorph.frontends.torch.capture import Function, called, capturing, evalua
 from isomorph.frontends.torch.weights import array_of, tensor_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     import numpy as np
 
@@ -134,7 +134,7 @@ def _widened(value: Any) -> Any:
 
 
 @contextmanager
-def _in_double() -> Iterator[None]:
+def _in_double() -> Generator[None, None, None]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:

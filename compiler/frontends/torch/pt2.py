@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from isomorph.frontends.array.structure import is_dict, is_many
 from isomorph.ir.errors import InvalidModelError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _screen_json(path: Path, name: str, archive: zipfile.ZipFile) -> None:
             _refuse(path, name, f"the size {str(value)[:80]!r}, which is no arithmetic")
         if key == "target" and isinstance(value, str) and _is_foreign(value):
             _refuse(path, name, f"the operator {value[:80]!r}, which is none of torch's")
-        if key == "range_constraints" and isinstance(value, dict):
+        if key == "range_constraints" and is_dict(value):
             for symbol in value:
                 if not _is_size(symbol):
                     _refuse(path, name, f"the symbol {symbol[:80]!r}, which is no arithmetic")
@@ -167,9 +168,9 @@ def _pairs(document: Any) -> Iterator[tuple[str, Any]]:
     stack = [document]
     while stack:
         current = stack.pop()
-        if isinstance(current, dict):
+        if is_dict(current):
             for key, value in current.items():
                 yield key, value
                 stack.append(value)
-        elif isinstance(current, list):
+        elif is_many(current):
             stack.extend(current)

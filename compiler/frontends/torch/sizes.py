@@ -53,7 +53,7 @@ def attempts(specs: Sequence[InputSpec]) -> Iterator[dict[str, int]]:
     for step in _STEPS if ranges else (1,):
         chosen: dict[str, int] = {}
         for name, (low, high) in ranges.items():
-            taken = set(chosen.values()) | _numbers(specs) if step else set()
+            taken: set[int] = set(chosen.values()) | _numbers(specs) if step else set()
             chosen[name] = _pick(low, high, step or 1, taken)
         if chosen not in tried:
             tried.append(chosen)

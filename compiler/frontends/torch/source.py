@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-import sys
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from torch.fx.proxy import TracerBase
 from isomorph.ir.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from types import FrameType, TracebackType
 
 _FRAME = re.compile(r'File "(.+?)", line (\d+), in (\S+)')
@@ -53,7 +53,7 @@ def of_stack(text: str) -> Source:
 
 
 @contextmanager
-def whole_stacks() -> Iterator[None]:
+def whole_stacks() -> Generator[None, None, None]:
     """Nodes made meanwhile remember every user frame, not only those called `forward`."""
     original = getattr(TracerBase, _FILTER, None)
     if original is None:
@@ -89,7 +89,7 @@ def of_traceback(traceback: TracebackType | None) -> Source:
 
 def of_caller() -> Source:
     """The innermost user frame that is running now, below the call that started the capture."""
-    for frame in _frames(sys._getframe(1)):  # noqa: SLF001 - the documented way to walk the stack cheaply
+    for frame in _frames(inspect.currentframe()):
         file = frame.f_code.co_filename
         if file.startswith(_OURS):
             continue

@@ -271,14 +271,10 @@ def _names(program: Any, count: int) -> list[str]:
     for path, _ in paths:
         name = ""
         for key in path:
-            match key:
-                case pytree.MappingKey(key=text):
-                    name = f"{name}.{text}" if name else str(text)
-                case pytree.GetAttrKey(name=text):
-                    name = f"{name}.{text}" if name else str(text)
-                case pytree.SequenceKey(idx=index):
-                    name = f"{name}_{index}" if name else ""
-                case _:
-                    pass
+            if isinstance(key, pytree.SequenceKey):
+                name = f"{name}_{key.idx}" if name else ""
+            elif isinstance(key, pytree.MappingKey | pytree.GetAttrKey):
+                text = key.key if isinstance(key, pytree.MappingKey) else key.name
+                name = f"{name}.{text}" if name else str(text)
         found.append(name)
     return found

@@ -59,8 +59,8 @@ class _Memory:
     """One stretch of memory: its tensor, the layouts it is read in, and the value of each."""
 
     tensor: torch.Tensor
-    layouts: dict[Layout, str] = field(default_factory=dict)
-    values: dict[Layout, Value] = field(default_factory=dict)
+    layouts: dict[Layout, str] = field(default_factory=dict[Any, str])
+    values: dict[Layout, Value] = field(default_factory=dict[Any, Any])
     base: Layout | None = None
 
 

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from isomorph.frontends.array.structure import is_many
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 _KEY = torch._C.DispatchKey.CompositeImplicitAutograd  # noqa: SLF001 - torch's name for "in terms of others"
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def kept() -> Generator[None, None, None]:
     """Recurrent layers are not unrolled while this lasts."""
     aten = torch.ops.aten
     operators = (aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input)
@@ -38,7 +40,7 @@ def kept() -> Iterator[None]:
 
 def _shapes(x: Any, hx: Any, *rest: Any) -> Any:
     """(outputs, final states…): as wide as the states of all directions together."""
-    states = list(hx) if isinstance(hx, (list, tuple)) else [hx]
+    states = list(hx) if is_many(hx) else [hx]
     bidirectional = rest[5]
     width = states[0].shape[-1] * (2 if bidirectional else 1)
     return (x.new_empty((*x.shape[:-1], width)), *(s.new_empty(s.shape) for s in states))

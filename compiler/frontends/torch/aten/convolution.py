@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch.errors import NotLowered
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ Sizes = "int | Sequence[int]"
 
 def per_axis(given: Any, rank: int) -> tuple[int, ...]:
     """One number per spatial axis."""
-    many = given if isinstance(given, (list, tuple)) else (given,)
+    many = given if is_many(given) else (given,)
     found = tuple(many) * rank if len(many) == 1 else tuple(many)
     if not all(isinstance(n, int) for n in found):
         raise NotLowered(f"sizes {found} that are not fixed")

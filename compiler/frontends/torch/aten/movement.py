@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch.context import FARTHEST
 from isomorph.frontends.torch.errors import NotLowered
 from isomorph.frontends.torch.scope import Param
@@ -69,7 +70,7 @@ def t(ctx: Context, x: Value | Param) -> Value:
 def squeeze(ctx: Context, x: Value, dim: Any = None) -> Value:
     rank = ctx.rank(x)
     shape = ctx.shape(x)
-    many = range(rank) if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
+    many = range(rank) if dim is None else dim if is_many(dim) else [dim]
     axes = sorted(
         {ctx.axis(d, rank) for d in many if rank} & {i for i in range(rank) if shape[i] == 1}
     )

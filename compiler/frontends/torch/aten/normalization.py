@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from isomorph.frontends.torch.errors import NotLowered
+from isomorph.frontends.torch.symbols import torch_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,11 +101,8 @@ def rms_norm(
     """Without an epsilon torch takes the smallest step of the element type."""
     dtype = ctx.dtype(x)
     scale = weight if weight is not None else ctx.full(tuple(shape), 1.0, dtype)
-    if epsilon is None:
-        import ml_dtypes
-
-        epsilon = float(ml_dtypes.finfo(dtype.numpy).eps)
-    return ctx("RMSNormalization", x, scale, axis=-len(shape), epsilon=float(epsilon))
+    step: float = torch.finfo(torch_dtype(dtype)).eps if epsilon is None else epsilon
+    return ctx("RMSNormalization", x, scale, axis=-len(shape), epsilon=step)
 
 
 def group_norm(

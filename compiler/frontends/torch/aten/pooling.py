@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch.aten.convolution import per_axis
 from isomorph.frontends.torch.errors import NotLowered
 
@@ -146,7 +147,7 @@ def _batched(ctx: Context, x: Value, rank: int, pool: Any) -> Any:
     if ctx.rank(x) == rank + 2:
         return pool(x)
     made = pool(ctx.unsqueeze(x, 0))
-    if isinstance(made, tuple):
+    if is_many(made):
         return tuple(ctx.squeeze(m, 0) for m in made)
     return ctx.squeeze(made, 0)
 
@@ -169,7 +170,7 @@ def _ceiling(
     if not ceil_mode:
         return (0,) * rank, 0
     spatial = ctx.shape(x)[2:]
-    found = ctx.result[0] if isinstance(ctx.result, (tuple, list)) else ctx.result
+    found = ctx.result[0] if is_many(ctx.result) else ctx.result
     wanted = [ctx.symbols.dim_or_none(d) for d in found.shape[-rank:]]
     extra: list[int] = []
     for size, out, k, s, p, d in zip(
@@ -191,7 +192,7 @@ def _with_indices(ctx: Context, x: Value, attributes: dict[str, Any]) -> Any:
 
 
 def _outputs(ctx: Context, x: Value, output_size: Any, rank: int) -> tuple[Any, ...]:
-    many = output_size if isinstance(output_size, (list, tuple)) else [output_size] * rank
+    many = output_size if is_many(output_size) else [output_size] * rank
     spatial = ctx.shape(x)[2:]
     return tuple(s if o is None else o for o, s in zip(many, spatial, strict=True))
 

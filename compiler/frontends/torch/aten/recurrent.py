@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch.errors import NotLowered
 from isomorph.frontends.torch.scope import Param
 from isomorph.frontends.torch.weights import array_of
@@ -44,7 +45,7 @@ def recurrent(op: str, **attributes: Any) -> Rule:
         if len(params) != each * directions * num_layers:
             raise NotLowered("an LSTM with a projection (proj_size)", "nn.Linear after the layer")
         raw = ctx.node.args[1]
-        many = isinstance(raw, (list, tuple))
+        many = is_many(raw)
         states = [
             None if _is_zeros(r) else v
             for r, v in zip(raw if many else [raw], hx if many else [hx], strict=True)

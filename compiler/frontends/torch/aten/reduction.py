@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.torch.errors import NotLowered
 from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
@@ -176,7 +177,7 @@ def cumulative(op: str) -> Rule:
 
 def _axes(ctx: Context, x: Value, dim: Any) -> tuple[int, ...]:
     rank = ctx.rank(x)
-    many = dim if isinstance(dim, (list, tuple)) else [] if dim is None else [dim]
+    many = dim if is_many(dim) else [] if dim is None else [dim]
     return tuple(sorted(ctx.axis(d, rank) for d in many)) or tuple(range(rank))
 
 
