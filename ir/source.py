@@ -30,14 +30,15 @@ def caller() -> Source:
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
-        if not _is_foreign(code.co_filename):
+        if not is_foreign(code.co_filename):
             return Source(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return Source()
 
 
 @cache
-def _is_foreign(file: str) -> bool:
+def is_foreign(file: str) -> bool:
+    """Whether a file is isomorph's own, an installed library's, or the standard library's."""
     return file.startswith(_roots()) or any(part in file for part in _FOREIGN)
 
 

@@ -16,8 +16,7 @@ from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor
 from isomorph.ir.types import DType, SequenceType, TensorType, Type
 from isomorph.parity.noise import Perturbation
-from isomorph.parity.refusal import refusing
-from isomorph.parity.sources import read
+from isomorph.parity.sources import read, refusing
 from isomorph.parity.structure import ports
 
 if TYPE_CHECKING:

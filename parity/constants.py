@@ -39,13 +39,14 @@ def numbers(constants: Iterable[Any]) -> np.ndarray:
 
 def constants(graph: Graph) -> Iterator[Any]:
     """Weights, tensor attributes and float attributes, in subgraphs too."""
-    yield from _weights(graph)
+    yield from weights(graph)
     for _, op in graph.walk():
         for _, value in _float_attributes(op):
             yield np.asarray(value, np.float64)
 
 
-def _weights(graph: Graph) -> Iterator[Weight]:
+def weights(graph: Graph) -> Iterator[Weight]:
+    """Weights and tensor attributes, in subgraphs too."""
     stack = [graph]
     while stack:
         current = stack.pop()
@@ -83,7 +84,7 @@ class Rewritten:
             for name, value in _float_attributes(op)
             if self._mask(np.asarray(value, np.float64)).any()
         ]
-        self.count = sum(1 for w in _weights(graph) if self._of(w) is not None) + len(
+        self.count = sum(1 for w in weights(graph) if self._of(w) is not None) + len(
             self._attributes
         )
 
@@ -135,4 +136,4 @@ class Rewritten:
 
 def digests(graph: Graph) -> frozenset[bytes]:
     """Content hashes of every weight."""
-    return frozenset(w.digest() for w in _weights(graph))
+    return frozenset(w.digest() for w in weights(graph))

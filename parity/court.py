@@ -11,16 +11,17 @@ import numpy as np
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType, TensorType
-from isomorph.parity import locate, weak
+from isomorph.parity import exact, locate, weak
 from isomorph.parity.arrays import is_float
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
 from isomorph.parity.nodes import judge_nodes
-from isomorph.parity.refusal import RefusedError
 from isomorph.parity.same import Same
+from isomorph.parity.sources import FunctionReference, RefusedError
 from isomorph.parity.structure import observed
 from isomorph.parity.tally import Tally
 from isomorph.parity.tolerance.units import Unit
+from isomorph.parity.traced import TracedReference, through_trace
 from isomorph.parity.verdict import Divergence, Status
 from isomorph.parity.worker import WorkerDiedError
 from isomorph.runtime.errors import RunError
@@ -55,6 +56,20 @@ class Case:
         return sum(int(np.size(v)) for v in self.inputs)
 
 
+STEADY = 1e-9
+"""Two evaluations of the same may differ by this, relatively: sums depend on how memory lies."""
+
+
+def _changed(first: Any, second: Any) -> bool:
+    """Whether two evaluations of the same differ by more than an order of summation."""
+    if not (is_float(first) and is_float(second) and np.shape(first) == np.shape(second)):
+        return bool(exact.differs(second, first))
+    with np.errstate(all="ignore"):
+        one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+        top = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+        return not np.allclose(other, one, rtol=STEADY, atol=STEADY * top, equal_nan=True)
+
+
 class Court:
     """Judges cases and keeps what was found.
 
@@ -63,6 +78,7 @@ class Court:
         cases, refused, judged: counts.
         failing: cases with a FAIL, each with the reason.
         suspect: cases with a SUSPECT.
+        unsteady: why the reference is no function of its inputs; empty when it is.
         died: whether some case killed the run time's process.
         dims: sizes that were compared, by symbol.
         notes: what else a reader should know, each once.
@@ -83,8 +99,11 @@ class Court:
         self.judging = True
         self.judging_seconds = 0.0
         self._same = Same(reference, candidate)
+        self._trace: TracedReference | None = None
+        self._traced = False
         self._dtypes: list[DType | None] | None = None
         self.died = False
+        self.unsteady = ""
         self._judged_case: Case | None = None
         self._explained = False
         self._seconds = 0.0
@@ -93,9 +112,17 @@ class Court:
     def try_case(self, case: Case) -> bool:
         """Judge one case; false when it is none, because both models refuse it."""
         wanted, got, no_reference, no_candidate = None, None, "", ""
+        disputes: list[Finding] = []
         try:
-            wanted = self.reference.wide(case.inputs)
+            found = self.reference.wide(case.inputs)
+            if not self.cases and self._changes(case, found):
+                return True
+            disputes = self.reference.disputes(case.inputs, found)
+            wanted = found
         except RefusedError as error:
+            if error.by_trace:
+                self._fail(case, str(error))
+                return True
             no_reference = str(error)
         started = time.monotonic()
         try:
@@ -123,12 +150,19 @@ class Court:
         if wanted is None:
             self._refuse("reference", no_reference)
             if not no_candidate:
-                self.note("the candidate accepts inputs that the reference refuses")
+                words = no_reference if isinstance(self.reference, TracedReference) else ""
+                self.note(
+                    "the candidate accepts inputs that the reference refuses"
+                    + (f" ({words}): state a constraint" if words else "")
+                )
             return False
         if got is None:
             self._refuse("evaluation of the candidate", no_candidate)
             return False
         self._accept(case)
+        for index, finding in enumerate(disputes):
+            if finding.status is not Status.PASS:
+                self._output(case, index, finding, "same")
         self._judge(case, wanted, got, plain, values)
         return True
 
@@ -156,11 +190,7 @@ class Court:
             return
         broken = self._structure(case, wanted, plain)
         if len(broken) < len(plain):
-            if self.reference.weaker:
-                found = weak.compare(self.candidate, case.inputs, wanted, plain)
-            else:
-                found = self._same.compare(case.inputs, wanted, got)
-            for index, finding in enumerate(found):
+            for index, finding in enumerate(self._compared(case, wanted, got, plain)):
                 if index not in broken:
                     self._output(case, index, finding, "same")
         if values is not None:
@@ -187,6 +217,55 @@ class Court:
         ):
             if index not in broken:
                 self._output(case, index, finding, "optimized")
+
+    def _compared(
+        self, case: Case, wanted: Sequence[Any], got: Sequence[Any], plain: list[Any]
+    ) -> list[Finding]:
+        """Question 1: one finding per output."""
+        found: list[Finding] = []
+        if not self.reference.weaker:
+            found = self._same.compare(case.inputs, wanted, got)
+            if not any(f.status is Status.FAIL for f in found):
+                return found
+        traced = self._through_trace(case)
+        if traced is not None:
+            self.reference, self._same = traced, Same(traced, self.candidate)
+            return self._same.compare(case.inputs, traced.wide(case.inputs), got)
+        return found or weak.compare(self.candidate, case.inputs, wanted, plain)
+
+    def _changes(self, case: Case, found: Sequence[Any]) -> bool:
+        """Whether a function gives something else when it is asked again."""
+        if not isinstance(self.reference, FunctionReference):
+            return False
+        again = self.reference.wide(case.inputs)
+        if len(found) == len(again) and not any(
+            _changed(a, b) for a, b in zip(found, again, strict=True)
+        ):
+            return False
+        self.unsteady = (
+            f"the reference {self.reference.name} gives different results on the same input "
+            "(it has state, or is random): make it a function of its inputs alone"
+        )
+        self._accept(case)
+        for tally in self.outputs:
+            tally.add(Finding(Status.FAIL, self.unsteady), "same", hostile=case.hostile)
+        return True
+
+    def _through_trace(self, case: Case) -> TracedReference | None:
+        """The trace of a function that rounds by itself, where both agree on this case."""
+        if not isinstance(self.reference, FunctionReference):
+            return None
+        if self._trace is None and not self._traced:
+            self._traced, self._trace = True, through_trace(self.reference)
+        if self._trace is None:
+            return None
+        try:
+            found = self._trace.disputes(case.inputs, self._trace.wide(case.inputs))
+        except RefusedError:
+            return None
+        if any(f.status is Status.FAIL for f in found):
+            return None
+        return self._trace if self.reference.weaker or self._trace.witness.rounds else None
 
     def _structure(self, case: Case, wanted: Sequence[Any], plain: list[Any]) -> set[int]:
         """Outputs whose kind, dtype or shape is not the reference's."""

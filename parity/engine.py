@@ -10,8 +10,13 @@ from isomorph.parity import locate, reduce, replay, structure
 from isomorph.parity.candidate import Candidate
 from isomorph.parity.court import Case, Court
 from isomorph.parity.explore import Explorer
-from isomorph.parity.sources import GraphReference, reference_of
-from isomorph.parity.strategies import PROFILES, batches, draw, specs_of
+from isomorph.parity.resolve import reference_of
+from isomorph.parity.sources import GraphReference
+from isomorph.parity.strategies import PROFILES, plan, specs_of
+from isomorph.parity.strategies.anchors import anchors, small_constants
+from isomorph.parity.strategies.sizes import unfit
+from isomorph.parity.strategies.tables import Tables
+from isomorph.parity.traced import TracedReference
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
 from isomorph.runtime.errors import RuntimeLoadError
@@ -31,9 +36,13 @@ BUDGET = 20.0
 ENOUGH_FAILURES = 3
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
-JUDGING = 0.5
+JUDGING = 0.3
 """Share of the time for judging nodes where it runs short; other cases answer question 1 alone."""
 FEWEST_JUDGED = 2
+BATCHES = 64
+"""In so many batches every kind of values has its turn on each of three inputs."""
+MOST_TRIES = 6
+"""Times as many cases are tried as are wanted, where some are refused."""
 
 
 class ParityFailure(AssertionError):  # noqa: N818 - what happened, as a test reports it
@@ -134,6 +143,7 @@ class _Run:
         self.say = say
         self.specs = specs_of(source.graph, model.graph)
         self.constraints = [*source.graph.constraints]
+        self.tables = Tables(self.specs)
         self.started = time.monotonic()
         self.out_of_time = False
         self.refused_to_load = ""
@@ -188,7 +198,8 @@ class _Run:
             return verdict
         case, reason = reduce.smallest(found)
         runs = not self.court.died
-        path = replay.write(self.source, self.model, case, verdict, reason, folder, runs=runs)
+        source = self.court.reference
+        path = replay.write(source, self.model, case, verdict, reason, folder, runs=runs)
         return replace(verdict, replay=path)
 
     # -- cases ------------------------------------------------------------------------------
@@ -196,6 +207,8 @@ class _Run:
     def _one(self, case: Case) -> bool:
         self._throttle()
         accepted = self.court.try_case(case)
+        if accepted:
+            self.tables.add(case.inputs)
         if self.court.cases % 10 == 1:
             self.say(f"verify: {self.court.cases} of {self.wanted} cases")
         return accepted
@@ -220,6 +233,7 @@ class _Run:
             or self.out_of_time
             or len(court.failing) >= ENOUGH_FAILURES
             or court.died
+            or bool(court.unsteady)
         )
 
     def _explore(self) -> list[dict[str, int]]:
@@ -235,23 +249,19 @@ class _Run:
 
     def _draw(self, sizes: list[dict[str, int]]) -> None:
         left = self.wanted - self.court.cases
-        count = max(1, min(64, left // 24))
-        while left > 0 and not self._over():
-            strategy = batches(
-                self.source.graph,
-                sizes=sizes,
-                profile=self.profile,
-                count=count,
-                specs=self.specs,
-            )
-            before = self.court.cases
-            for batch in draw(strategy, -(-left // count), self.seed + self.court.cases):
-                for inputs in batch.cases(self.specs):
-                    if self._over():
-                        return
-                    self._one(Case(inputs, dict(batch.dims), batch.hostile))
-            left = self.wanted - self.court.cases
-            if self.court.cases == before:
+        known = self.source.numbers()[0] if self.source.named is False else None
+        own = small_constants(self.source.graph) if known is None else known
+        found = anchors(own, small_constants(self.model.graph))
+        specs = [s.anchored(found) for s in self.specs]
+        count = max(1, min(64, left // BATCHES))
+        before, tried = self.court.cases, 0
+        for batch in plan(specs, sizes, profile=self.profile, count=count, seed=self.seed):
+            for inputs in batch.cases(specs):
+                if self._over():
+                    return
+                self._one(Case(inputs, dict(batch.dims), batch.hostile))
+                tried += 1
+            if tried >= left and (self.court.cases == before or tried > MOST_TRIES * left):
                 return
 
     def _dims_of(self, sample: Sequence[Any]) -> dict[str, int]:
@@ -272,6 +282,8 @@ class _Run:
         court = self.court
         if self.refused_to_load:
             return Status.FAIL, self.refused_to_load
+        if self.court.unsteady:
+            return Status.FAIL, self.court.unsteady
         if problems:
             return Status.FAIL, problems[0]
         status = Status.PASS
@@ -283,7 +295,7 @@ class _Run:
                 (j for j in failed if j.question in {"same", "structure"} or j.op), failed[0]
             )
             kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
-            return Status.FAIL, f"{kind}: {worst.reason}"
+            return Status.FAIL, f"{kind}: {worst.reason}{self._only_at_zero()}"
         if not court.cases:
             return Status.INSUFFICIENT, self._insufficient()
         if court.refused > 4 * court.cases and court.cases < self.wanted and not self.out_of_time:
@@ -295,6 +307,19 @@ class _Run:
             return Status.SUSPECT, f"{worst.name}: {worst.reason}"
         return Status.PASS, self._praise(status)
 
+    def _only_at_zero(self) -> str:
+        """What to add where every failing case has a size of 0 and other sizes were compared."""
+        failing = [case.dims for case, _ in self.court.failing]
+        for name, sizes in self.court.dims.items():
+            if len(sizes) > 1 and failing and all(d.get(name) == 0 for d in failing):
+                text = next(s.with_range(name, "1..") for s in self.specs if name in s.symbols())
+                others = ", ".join(str(size) for size in sorted(sizes) if size)
+                return (
+                    f". Only when {name} = 0 (not at {others}); if that never happens, "
+                    f"declare it: --input '{text}'"
+                )
+        return ""
+
     def _praise(self, status: Status) -> str:
         asked = (
             "compared in its own precision" if self.court.weaker else "the same function in float64"
@@ -305,6 +330,8 @@ class _Run:
         return text if status is Status.PASS else f"{text} ({status} findings are listed)"
 
     def _insufficient(self) -> str:
+        if not self.court.cases and not self.court.refused:
+            return f"no inputs were generated: {unfit(self.specs, self.constraints)}"
         words = "; ".join(f"{who}: {what}" for who, what in self.court.refusals.items())
         asked = ", ".join(
             f'--input "{s.name}: {s.dtype}[{", ".join(map(str, s.shape))}] in lo..hi"'
@@ -317,14 +344,21 @@ class _Run:
         )
 
     def _locate(self) -> Any:
-        if not isinstance(self.source, GraphReference):
+        source = self.court.reference
+        if not isinstance(source, GraphReference):
             return None
         case = reduce.smallest(self.court.failing)[0]
-        return locate.first_difference(self.source.graph, self.model.graph, case.inputs)
+        return locate.first_difference(source.graph, self.model.graph, case.inputs)
 
     def _notes(self) -> tuple[str, ...]:
         court = self.court
-        found = list(court.notes)
+        found = [*court.notes, *self.tables.notes()]
+        source = court.reference
+        if isinstance(source, TracedReference) and source.witness.rounds:
+            found.append(
+                f"what {source.name} computes depends on its dtypes (it rounds inside): the file "
+                "was held against its trace in float64, the trace against it within their rounding"
+            )
         if court.cases < self.wanted:
             if len(court.failing) >= ENOUGH_FAILURES or court.died:
                 found.append(f"stopped after {len(court.failing)} failing cases")

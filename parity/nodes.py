@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
 from isomorph.parity.finding import Finding
-from isomorph.parity.noise import EVALUATION_ERRORS
 from isomorph.parity.tolerance import tolerance_of
 from isomorph.parity.verdict import Status
 from isomorph.parity.well import judge
@@ -47,8 +47,8 @@ def _judge_graph(
             continue
         try:
             findings = judge(op, operands, results)
-        except EVALUATION_ERRORS as error:
-            sink(op, Finding(reason=f"not judged: {type(error).__name__}: {error}"))
+        except UnsupportedError as error:
+            sink(op, Finding(reason=f"not judged: {error}"))
             continue
         sink(op, max(findings, key=lambda f: (f.status.rank, f.max_ulp), default=Finding()))
 

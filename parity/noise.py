@@ -26,6 +26,8 @@ EVALUATION_ERRORS = (ArithmeticError, IsomorphError, LookupError, TypeError, Val
 """What evaluating an op may raise on operands that it does not take."""
 SHORT_BITS = 11
 _LOW_BITS = (1 << (53 - SHORT_BITS)) - 1
+BLOCK = 1 << 14
+"""Elements that are worked on at a time, so that they stay in the cache."""
 LAST_PLACE = 2.0**-52
 """Half of it would mostly round away: 1 + ξu is a float64 itself."""
 
@@ -46,9 +48,16 @@ class Perturbation:
         """A perturbed copy; anything but float64 as it is."""
         if not is_double(array):
             return array
-        draws = self._rng.random(array.shape, dtype=np.float32)
-        factor = 1 + self.unit * (2.0 * draws.astype(np.float64) - 1.0)
-        return array * np.where(is_short(array), 1.0, factor)
+        flat = np.asarray(array).reshape(-1)
+        moved = np.empty_like(flat)
+        for start in range(0, flat.size, BLOCK):
+            part = flat[start : start + BLOCK]
+            factor = self._rng.random(part.size, dtype=np.float32).astype(np.float64)
+            factor *= 2.0 * self.unit
+            factor += 1.0 - self.unit
+            np.copyto(factor, 1.0, where=is_short(part))
+            np.multiply(part, factor, out=moved[start : start + BLOCK])
+        return moved.reshape(array.shape)
 
     def change(self, value: object, array: Any) -> Any:
         """The same, as a hook of `Program.run`."""

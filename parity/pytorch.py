@@ -14,17 +14,17 @@ from isomorph.frontends.torch.weights import array_of
 from isomorph.ir.weights import Weight
 from isomorph.parity import constants
 from isomorph.parity.noise import Perturbation
-from isomorph.parity.refusal import RefusedError, refusing
-from isomorph.parity.structure import ports
+from isomorph.parity.sources import GraphReference, RefusedError, refusing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph
+    from isomorph.parity.structure import Port
 
 
-class TorchReference:
-    """torch itself.
+class TorchReference(GraphReference):
+    """torch itself; the graph gives names, dims and where values part.
 
     Args:
         origin: what to call.
@@ -33,13 +33,13 @@ class TorchReference:
     """
 
     def __init__(self, origin: Origin, graph: Graph, *, traced: bool) -> None:
-        self.name = name_of(origin.source)
+        super().__init__(graph, name_of(origin.source))
         self.origin = origin
-        self.graph = graph
-        self.inputs = ports(graph.inputs)
-        self.outputs = ports(graph.outputs) if traced else None
         self.named = traced
-        self.weaker = ""
+
+    @property
+    def outputs(self) -> tuple[Port, ...] | None:
+        return super().outputs if self.named else None
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs in float64; in its own precision from then on, where it cannot run in that."""
@@ -70,7 +70,7 @@ class TorchReference:
         return constants.numbers(arrays), frozenset(Weight.of(a).digest() for a in both)
 
     def model(self) -> Graph | Path | None:
-        return None
+        return self.graph if self.named else None
 
 
 def origin_of(source: Any, specs: Sequence[Any]) -> Origin:

@@ -93,7 +93,7 @@ def write(
         arrays[f"input_{index}"] = np.asarray(array)
     dtypes: list[str] = []
     try:
-        wanted = source.wide(case.inputs)
+        wanted = source.shown(case.inputs)
         dtypes = [str(np.asarray(v).dtype) for v in source.narrow(case.inputs)]
         own = model.wide(case.inputs)
         given = model.run(case.inputs, optimize=False) if runs else []

@@ -8,7 +8,7 @@ rewrote (`constants`). See docs/parity.md for the factors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Value
-    from isomorph.parity.candidate import Candidate
+    from isomorph.ir.interpret import Program
     from isomorph.parity.sources import Reference
 
 ROUNDING_FACTOR = 256.0
@@ -38,10 +38,26 @@ FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
 
 
+class Evaluated(Protocol):
+    """A graph that is compared with a reference.
+
+    Attributes:
+        graph: itself.
+        program: evaluates it in float64.
+    """
+
+    graph: Graph
+    program: Program
+
+    def noisy(self, inputs: Sequence[Any], seed: int) -> list[Any]:
+        """Outputs in float64 with every rounding perturbed."""
+        ...
+
+
 class Same:
     """Compares two float64 evaluations of one case."""
 
-    def __init__(self, reference: Reference, candidate: Candidate) -> None:
+    def __init__(self, reference: Reference, candidate: Evaluated) -> None:
         self.reference = reference
         self.candidate = candidate
         self._rewritten: Rewritten | None = None

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from isomorph.frontends.kind import is_torch
-from isomorph.ir.dims import Constraint, Dim, Expr
-from isomorph.ir.errors import IsomorphError, SpecError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import Program
-from isomorph.ir.types import DType, TensorType
+from isomorph.ir.types import DType
 from isomorph.parity import constants, wide
+from isomorph.parity.arrays import is_float
 from isomorph.parity.noise import Perturbation
-from isomorph.parity.refusal import refusing
 from isomorph.parity.structure import Port, ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from isomorph.ir.graph import Graph
+    from isomorph.parity.finding import Finding
+
+
+class RefusedError(IsomorphError):
+    """The source cannot be evaluated on these inputs; carries its own words.
+
+    Attributes:
+        by_trace: only a trace refuses them: the function that was traced does not.
+    """
+
+    def __init__(self, message: str, *, by_trace: bool = False) -> None:
+        super().__init__(message)
+        self.by_trace = by_trace
 
 
 class Reference(Protocol):
@@ -64,6 +76,20 @@ class Reference(Protocol):
         """What the run time could be given in its place, when that is possible."""
         ...
 
+    def disputes(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Finding]:
+        """What it holds, by a second source of its own, of the outputs that `wide` gave.
+
+        One finding per output, or none at all where there is no second source.
+
+        Raises:
+            RefusedError: when that source refuses the inputs.
+        """
+        ...
+
+    def shown(self, inputs: Sequence[Any]) -> list[Any]:
+        """The outputs to show in a replay; raises RefusedError."""
+        ...
+
 
 class GraphReference:
     """A graph, each op at its own version."""
@@ -76,7 +102,7 @@ class GraphReference:
         self._outputs = ports(graph.outputs)
         self.named = True
         self.weaker = ""
-        self._wide = Program(graph, wide=True)
+        self.program = Program(graph, wide=True)
         self._narrow: Program | None = None
 
     @property
@@ -84,7 +110,7 @@ class GraphReference:
         return self._outputs
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
-        return refusing(lambda: self._wide.run(inputs))
+        return refusing(lambda: self.program.run(inputs))
 
     def narrow(self, inputs: Sequence[Any]) -> list[Any]:
         if self._narrow is None:
@@ -93,7 +119,7 @@ class GraphReference:
         return refusing(lambda: program.run(inputs))
 
     def noisy(self, inputs: Sequence[Any], seed: int) -> list[Any]:
-        return self._wide.run(inputs, change=Perturbation(seed).change)
+        return self.program.run(inputs, change=Perturbation(seed).change)
 
     def numbers(self) -> tuple[np.ndarray, frozenset[bytes]]:
         return constants.numbers(constants.constants(self.graph)), constants.digests(self.graph)
@@ -101,9 +127,21 @@ class GraphReference:
     def model(self) -> Graph | Path | None:
         return self._path or self.graph
 
+    def disputes(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Finding]:
+        return []
+
+    def shown(self, inputs: Sequence[Any]) -> list[Any]:
+        return self.wide(inputs)
+
 
 class FunctionReference:
-    """A Python function on arrays; `graph` holds its inputs alone."""
+    """A Python function on arrays.
+
+    Attributes:
+        graph: holds its inputs alone.
+        met: constants that met its inputs when it was last evaluated in float64.
+        lost: whether it then returned floats whose precision could not be followed.
+    """
 
     def __init__(self, function: Callable[..., Any], inputs: Graph) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
@@ -112,8 +150,10 @@ class FunctionReference:
         self.inputs = ports(inputs.inputs)
         self.named = False
         self.weaker = ""
+        self.met: list[Any] = []
+        self.lost = False
         self._constants: list[Any] = []
-        self._seen: set[int] = set()
+        self._seen: set[float] = set()
 
     @property
     def outputs(self) -> tuple[Port, ...] | None:
@@ -121,11 +161,14 @@ class FunctionReference:
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
         found, trace = refusing(lambda: wide.evaluate(self.function, inputs))
+        self.met = trace.constants
         for constant in trace.constants:
-            if isinstance(constant, float) or id(constant) not in self._seen:
-                self._seen.add(id(constant))
+            key = constant if isinstance(constant, float) else id(constant)
+            if key not in self._seen:
+                self._seen.add(key)
                 self._constants.append(constant)
         outputs = flat(found)
+        self.lost = any(is_float(v) and not isinstance(v, wide.Wide) for v in outputs)
         for index, output in enumerate(outputs):
             dtype = np.asarray(output).dtype
             if dtype.kind not in "OUSTbiuc" and DType.of(dtype) is not DType.FLOAT64:
@@ -137,7 +180,8 @@ class FunctionReference:
 
     def narrow(self, inputs: Sequence[Any]) -> list[Any]:
         with np.errstate(all="ignore"):
-            return refusing(lambda: [np.asarray(v) for v in flat(self.function(*inputs))])
+            given = [np.array(v) for v in inputs]  # a function may write into what it is given
+            return refusing(lambda: [np.asarray(v) for v in flat(self.function(*given))])
 
     def noisy(self, inputs: Sequence[Any], seed: int) -> list[Any]:
         found, _ = wide.evaluate(self.function, inputs, Perturbation(seed))
@@ -151,52 +195,11 @@ class FunctionReference:
     def model(self) -> Graph | Path | None:
         return None
 
+    def disputes(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Finding]:
+        return []
 
-def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Reference:
-    """The reference that a user named.
-
-    Args:
-        source: a graph, a path, a torch module or program, or a function.
-        inputs: specifications: texts or `InputSpec`s; they add domains and constraints to a graph.
-        candidate: gives the inputs of a function that has no specifications.
-
-    Raises:
-        SpecError: when specifications do not fit.
-        InvalidModelError: when a file cannot be read.
-    """
-    specs = _specs(inputs)
-    if isinstance(source, Graph) and "function" in source.extra:
-        from isomorph.parity.pytorch import TorchReference
-
-        return TorchReference(source.extra["function"], _with_specs(source, specs), traced=True)
-    if isinstance(source, str | Path) and not is_torch(source):
-        graph = read(source)
-        return GraphReference(_with_specs(graph, specs), str(source), Path(source))
-    if isinstance(source, Graph):
-        return GraphReference(_with_specs(source, specs))
-    if not callable(source) and not is_torch(source):
-        raise IsomorphError(
-            f"cannot compare with {type(source).__name__} {source!r}: expected a graph, the path "
-            "of an .onnx or .pt2 file, a torch module, or a function on arrays"
-        )
-    shell = Graph(getattr(source, "__name__", "function"))
-    if specs:
-        for index, spec in enumerate(specs):
-            value = shell.add_input(spec.name or f"input_{index}", spec.type)
-            shell.constraints += spec.constraints
-            if spec.domain is not None:
-                shell.domains[value.name] = spec.domain
-    else:
-        for value in candidate.inputs:
-            shell.add_input(value.name, value.type)
-        shell.constraints = list(candidate.constraints)
-        shell.domains = dict(candidate.domains)
-    if is_torch(source):
-        from isomorph.parity.pytorch import TorchReference, origin_of
-
-        return TorchReference(origin_of(source, specs), shell, traced=False)
-    function: Any = source
-    return FunctionReference(function, shell)
+    def shown(self, inputs: Sequence[Any]) -> list[Any]:
+        return self.wide(inputs)
 
 
 def read(path: str | Path) -> Graph:
@@ -207,48 +210,19 @@ def read(path: str | Path) -> Graph:
 
 
 def flat(found: Any) -> list[Any]:
-    """What a function returned, as a list of outputs."""
+    """What a function returned, as a list of outputs: nested containers in their order."""
     if isinstance(found, dict):
-        return list(cast("dict[str, Any]", found).values())
-    if isinstance(found, list | tuple):
-        return list(cast("list[Any]", found))
-    return [found]
+        found = list(cast("dict[str, Any]", found).values())
+    if not isinstance(found, list | tuple):
+        return [found]
+    return [leaf for item in cast("list[Any]", found) for leaf in flat(item)]
 
 
-def _specs(inputs: Sequence[Any]) -> list[Any]:
-    from isomorph.frontends.spec import parse_specs
-
-    texts = [i for i in inputs if isinstance(i, str)]
-    parsed = iter(parse_specs(texts))
-    return [next(parsed) if isinstance(i, str) else i for i in inputs]
-
-
-def _with_specs(graph: Graph, specs: list[Any]) -> Graph:
-    """The graph with domains and constraints that the user added, under its own dims' names."""
-    if not specs:
-        return graph
-    known = {v.name: v for v in graph.inputs}
-    unknown = [s.name for s in specs if s.name and s.name not in known]
-    if unknown:
-        raise SpecError(
-            f"there is no input {', '.join(map(repr, unknown))}; there are {', '.join(known)}"
-        )
-    graph, _ = copy_graph(graph)
-    known = {v.name: v for v in graph.inputs}
-    for index, spec in enumerate(specs):
-        value = known[spec.name] if spec.name else graph.inputs[index]
-        if spec.domain is not None:
-            graph.domains[value.name] = spec.domain
-        graph.constraints += spec.constraints
-        if not isinstance(value.type, TensorType) or value.type.shape is None:
-            value.type = spec.type
-            continue
-        if value.type.dtype is not spec.type.dtype or len(value.type.shape) != spec.type.rank:
-            raise SpecError(f"input {value.name!r} is {value.type}, not {spec.type}")
-        dims: list[Dim] = []
-        for own, given in zip(value.type.shape, spec.type.shape, strict=True):
-            if isinstance(own, Expr) and own is not given:
-                graph.constraints.append(Constraint(own, "==", given, "the specification"))
-            dims.append(given if own is None else own)
-        value.type = TensorType(value.type.dtype, tuple(dims))
-    return graph
+def refusing(call: Callable[[], Any]) -> Any:
+    """The result, or RefusedError with the words of whatever went wrong."""
+    try:
+        return call()
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        raise RefusedError(f"{type(error).__name__}: {error}") from error

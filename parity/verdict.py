@@ -216,17 +216,15 @@ def _nodes(nodes: Sequence[Judged]) -> Iterator[str]:
         return
     counts = Counter(str(n.status) for n in nodes)
     yield "  nodes: " + ", ".join(f"{counts[s]} {s}" for s in Status if counts[s])
-    groups: dict[tuple[Status, str, str], list[Judged]] = {}
+    groups: dict[tuple[Status, str], list[Judged]] = {}
     for judged in nodes:
         if judged.status is not Status.PASS:
             cause = judged.reason if judged.status in EXPLAINED else judged.name
-            groups.setdefault((judged.status, judged.op, cause), []).append(judged)
+            groups.setdefault((judged.status, cause), []).append(judged)
     ordered = sorted(groups.values(), key=lambda g: -g[0].status.rank)
     for group in ordered[:SHOWN]:
         worst = max(group, key=lambda j: j.max_abs)
-        others = f"      and {len(group) - 1} more like it" if len(group) > 1 else ""
-        yield f"    {worst}"
-        if others:
-            yield others
+        count = f"{len(group)} nodes, the furthest: " if len(group) > 1 else ""
+        yield f"    {count}{worst}"
     if len(ordered) > SHOWN:
         yield f"    … and {len(ordered) - SHOWN} kinds more"

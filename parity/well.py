@@ -13,6 +13,7 @@ from isomorph.ir.types import DType
 from isomorph.parity import exact, known
 from isomorph.parity.arrays import is_float
 from isomorph.parity.finding import Finding
+from isomorph.parity.noise import BLOCK
 from isomorph.parity.tolerance import Unit, bound, is_exact
 from isomorph.parity.verdict import Status
 
@@ -66,17 +67,13 @@ def _rounded(
     truth = np.asarray(truth, np.float64)
     dtype = DType.of(result.dtype)
     unit = Unit.of(dtype)
-    got = np.asarray(widen(result))
-    if got.shape != truth.shape:
-        return Finding(Status.FAIL, f"its shape is {got.shape}, {truth.shape} is right")
-    with np.errstate(all="ignore"):
-        error = np.abs(got - truth)
-        stored = np.asarray(truth.astype(dtype.numpy), np.float64)
-        same = (got == stored) | (np.isnan(got) & np.isnan(stored))
-        fine = same | (error <= unit.u * np.abs(truth) + unit.tiny)
-    figures = _figures(error, truth, unit)
+    result = np.asarray(result)
+    if result.shape != truth.shape:
+        return Finding(Status.FAIL, f"its shape is {result.shape}, {truth.shape} is right")
+    fine, figures = _rounded_right(result, truth, unit, dtype)
     if fine.all():
         return figures
+    got = np.asarray(widen(result))
     limits = bound(op, wide, truth, index, dtype)
     return _against(limits, fine, figures, op, operands, wide, got, truth, index, unit)
 
@@ -130,13 +127,33 @@ def _against(
     return figures
 
 
-def _figures(error: np.ndarray, truth: np.ndarray, unit: Unit) -> Finding:
+def _rounded_right(
+    result: np.ndarray, truth: np.ndarray, unit: Unit, dtype: DType
+) -> tuple[np.ndarray, Finding]:
+    """Which elements are the correctly rounded truth, and the largest distances from it.
+
+    Block by block, so that what is computed on the way stays in the cache.
+    """
+    fine = np.empty(truth.size, bool)
+    flat, exact_ones = result.reshape(-1), truth.reshape(-1)
+    ulps = size = 0.0
     with np.errstate(all="ignore"):
-        finite = np.isfinite(error)
-        if not finite.any():
-            return Finding()
-        ulps = np.where(finite, error / unit.ulp(truth), 0.0)
-        return Finding(max_ulp=float(ulps.max()), max_abs=float(np.where(finite, error, 0.0).max()))
+        for start in range(0, truth.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            right = exact_ones[part]
+            got = np.asarray(widen(flat[part]))
+            error = np.abs(got - right)
+            good = np.less_equal(error, unit.u * np.abs(right) + unit.tiny, out=fine[part])
+            good &= error < np.inf
+            if not good.all():
+                stored = np.asarray(right.astype(dtype.numpy), np.float64)
+                good |= (got == stored) | (np.isnan(got) & np.isnan(stored))
+                error = np.where(np.isfinite(error), error, 0.0)
+            largest = float(error.max())
+            if largest > 0:
+                size = max(size, largest)
+                ulps = max(ulps, float((error / unit.ulp(right)).max()))
+    return fine.reshape(truth.shape), Finding(max_ulp=ulps, max_abs=size)
 
 
 def _say(

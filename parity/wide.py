@@ -45,6 +45,13 @@ class Wide(np.ndarray):
         kwargs.pop("copy", None)
         return super().astype(_wider(dtype), *args, **kwargs)
 
+    @classmethod
+    def meet(cls, operands: Sequence[Any]) -> None:
+        """Be told of the operands of an operator that is computed on plain arrays."""
+        trace = _trace.get()
+        if trace is not None:
+            _note(list(operands), trace)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         trace = _trace.get()
         given = [_plain(v, trace) for v in inputs]
@@ -83,7 +90,7 @@ def evaluate(
 def _widened(value: Any, perturb: Perturb | None) -> Any:
     array = np.asarray(value)
     if not _is_float(array.dtype):
-        return array
+        return array.copy()  # a function may write into what it is given
     wide = array.astype(np.float64)
     return (wide if perturb is None else perturb(wide)).view(Wide)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 RUN_SECONDS = 120.0
 _LENGTH = struct.Struct("<Q")
+Message = list[bytearray]
+"""A pickle, and the arrays that it refers to, so that those are not copied into it and out."""
 
 
 class WorkerDiedError(IsomorphError):
@@ -37,7 +39,7 @@ class Worker:
     def __init__(self, seconds: float = RUN_SECONDS) -> None:
         self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._answers: queue.Queue[bytes | None] = queue.Queue()
+        self._answers: queue.Queue[Message | None] = queue.Queue()
         self._loaded: dict[int, tuple[str, bool]] = {}
         self._count = 0
 
@@ -89,7 +91,7 @@ class Worker:
         if process is None or process.stdin is None:
             raise WorkerDiedError("the worker is not running")
         try:
-            _write(cast("BinaryIO", process.stdin), pickle.dumps(message, protocol=5))
+            _write(cast("BinaryIO", process.stdin), message)
             answer = self._answers.get(timeout=self.seconds)
         except queue.Empty:
             self.close()
@@ -105,7 +107,7 @@ class Worker:
 
             how = signal_name(-code) if code < 0 else f"exit code {code}"
             raise WorkerDiedError(f"onnxruntime killed its process ({how})")
-        kind, value = pickle.loads(answer)  # noqa: S301 - from our own child
+        kind, value = _loaded(answer)
         if kind == "result":
             return value
         raise {"load": RuntimeLoadError, "run": RunError}.get(kind, IsomorphError)(value)
@@ -132,22 +134,42 @@ def shared() -> Worker:
 _shared: Worker | None = None
 
 
-def _write(stream: BinaryIO, data: bytes) -> None:
-    stream.write(_LENGTH.pack(len(data)))
-    stream.write(data)
+def _write(stream: BinaryIO, value: Any) -> None:
+    arrays: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
+    parts = [memoryview(data), *(a.raw() for a in arrays)]
+    stream.write(_LENGTH.pack(len(parts)))
+    for part in parts:
+        stream.write(_LENGTH.pack(part.nbytes))
+        stream.write(part)
     stream.flush()
 
 
-def _read(stream: BinaryIO) -> bytes | None:
+def _read(stream: BinaryIO) -> Message | None:
+    count = _length(stream)
+    message: Message = []
+    for _ in range(count or 0):
+        length = _length(stream)
+        if length is None:
+            return None
+        part = bytearray(length)
+        if stream.readinto(part) < length:  # type: ignore[attr-defined] - of buffered streams
+            return None
+        message.append(part)
+    return message or None
+
+
+def _length(stream: BinaryIO) -> int | None:
     head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    data = stream.read(length)
-    return data if len(data) == length else None
+    return _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else None
 
 
-def _pump(stream: BinaryIO | None, answers: queue.Queue[bytes | None]) -> None:
+def _loaded(message: Message) -> Any:
+    data, *arrays = message
+    return pickle.loads(data, buffers=arrays)  # noqa: S301 - between us and our own child
+
+
+def _pump(stream: BinaryIO | None, answers: queue.Queue[Message | None]) -> None:
     try:
         while stream is not None and (data := _read(stream)) is not None:
             answers.put(data)
@@ -162,7 +184,7 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
     sessions: dict[int, Session] = {}
     while (data := _read(requests)) is not None:
-        action, number, *rest = pickle.loads(data)  # noqa: S301 - from our own parent
+        action, number, *rest = _loaded(data)
         try:
             if action == "load":
                 sessions[number] = Session(rest[0], optimize=rest[1])
@@ -176,7 +198,7 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
             answer = (action, str(error))
         except Exception as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
             answer = ("error", f"{type(error).__name__}: {error}")
-        _write(replies, pickle.dumps(answer, protocol=5))
+        _write(replies, answer)
 
 
 def main() -> None:

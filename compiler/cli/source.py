@@ -7,15 +7,16 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.errors import IsomorphError
+from isomorph.ir.graph import Graph
+from isomorph.ir.source import is_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isomorph.ir.graph import Graph
+    from collections.abc import Callable, Sequence
 
 
 class SourceError(IsomorphError):
@@ -56,27 +57,32 @@ def graph_of(
         _rename(graph, input_names, output_names)
         return graph
     found = _made(found, text)
+    if isinstance(found, Graph):
+        return found
     if not inputs and not _knows_inputs(found):
         raise SourceError(
             f"{text}: its inputs are not known; add --input 'name: float32[batch, …]' for each"
         )
-    return iso.trace(found, inputs, input_names=input_names, output_names=output_names)
+    return _guarded(
+        lambda: iso.trace(found, inputs, input_names=input_names, output_names=output_names),
+        text,
+    )
 
 
 def _made(found: Any, text: str) -> Any:
     """What a factory or a class of modules makes; anything else as it is."""
     from isomorph.frontends.kind import is_torch, is_torch_class
 
-    module = is_torch(found) and not inspect.isroutine(found)
-    if isinstance(found, Path) or (module and not is_torch_class(found)):
-        return found
-    needed = _parameters(found)
-    if is_torch_class(found) and needed:
+    if is_torch_class(found) and (needed := _parameters(found, needed=True)):
         raise SourceError(
             f"{text} is a class that takes {', '.join(needed)}: name a module that is made "
             "already, or a function without parameters that makes one"
         )
-    return found() if callable(found) and not _parameters(found, optional=True) else found
+    if not is_torch_class(found) and not inspect.isroutine(found) and is_torch(found):
+        return found
+    if is_torch_class(found) or (callable(found) and not _parameters(found)):
+        return _guarded(found, f"{text} was called as a factory, and")
+    return found
 
 
 def _knows_inputs(found: Any) -> bool:
@@ -120,8 +126,8 @@ def _rename(
             graph.rename(value, name)
 
 
-def _parameters(function: Any, *, optional: bool = False) -> list[str]:
-    """Names of the parameters that a call has to give; with `optional`, of all of them."""
+def _parameters(function: Any, *, needed: bool = False) -> list[str]:
+    """Names of the parameters of a callable; with `needed`, of those that a call has to give."""
     try:
         every = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -130,7 +136,7 @@ def _parameters(function: Any, *, optional: bool = False) -> list[str]:
     return [
         p.name
         for p in every
-        if optional or (p.default is inspect.Parameter.empty and p.kind not in variadic)
+        if not needed or (p.default is inspect.Parameter.empty and p.kind not in variadic)
     ]
 
 
@@ -155,23 +161,35 @@ def _module_of_file(path: Path) -> Any:
     folder = str(path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    return _guarded(lambda: spec.loader.exec_module(module), module, str(path))  # type: ignore[union-attr]
+    loader = spec.loader
+    _guarded(lambda: loader.exec_module(module), str(path))
+    return module
 
 
 def _module(name: str) -> Any:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
-    return _guarded(lambda: importlib.import_module(name), None, name)
+    return _guarded(lambda: importlib.import_module(name), name)
 
 
-def _guarded(run: Any, module: Any, place: str) -> Any:
-    """Run user code; what goes wrong in it is told with its own file and line."""
+def _guarded(run: Callable[[], Any], what: str) -> Any:
+    """Run user code; it prints to standard error, and what goes wrong is told with its line."""
     try:
-        found = run()
+        with redirect_stdout(sys.stderr):
+            return run()
+    except IsomorphError:
+        raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{last.filename}:{last.lineno}"
+        text = " ".join(str(error).split())[:200]
         raise SourceError(
-            f"{place} cannot be imported: {type(error).__name__}: {error} (at {where})"
+            f"{what} fails at {_place(error)}: {type(error).__name__}: {text}"
         ) from error
-    return found if module is None else module
+
+
+def _place(error: Exception) -> str:
+    """The innermost line of the user's own code that an error passed through."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = reversed(traceback.extract_tb(error.__traceback__, limit=-50))
+    own = (f"{f.filename}:{f.lineno}" for f in frames if not is_foreign(f.filename))
+    return next(own, "an unknown line")

@@ -62,8 +62,12 @@ def check(graph: Graph, target: Target) -> Report:
     placeholders = {op for _, op in copied.walk() if op.domain == PLACEHOLDER}
     runnable = Runnable(target, found)
     runnable.look_at(copied, placeholders | {problem.op for problem in stuck})
-    risks(graph, found)
-    return Report(target, found.findings(), tuple(runnable.notes))
+    risks(graph, target, found)
+    notes = list(runnable.notes)
+    own = graph.opsets.get("", 0)
+    if own > target.opset:
+        notes.append(f"the model was read at opset {own} and is rewritten for {target.opset}")
+    return Report(target, found.findings(), tuple(notes))
 
 
 def _inputs(graph: Graph, found: Collector) -> None:

@@ -6,55 +6,23 @@ that agree in their dims, which is what makes thousands of cases a second possib
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
+from isomorph.parity.strategies.batch import Batch
 from isomorph.parity.strategies.kinds import HOSTILE, ORDINARY
+from isomorph.parity.strategies.plan import plan
 from isomorph.parity.strategies.sizes import bindings
 from isomorph.parity.strategies.specs import Spec, specs_of
-from isomorph.parity.strategies.values import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
     from isomorph.ir.graph import Graph
 
 PROFILES = ("ordinary", "hostile", "all")
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A recipe for several sets of inputs with the same dims.
-
-    Attributes:
-        dims: size by symbol.
-        kinds: the kind of values, one per input.
-        seed: of the values.
-        count: how many sets.
-    """
-
-    dims: tuple[tuple[str, int], ...]
-    kinds: tuple[str, ...]
-    seed: int
-    count: int
-
-    @property
-    def hostile(self) -> bool:
-        """Whether any input is drawn from values that no ordinary data has."""
-        return any(k in HOSTILE for k in self.kinds)
-
-    def cases(self, specs: Sequence[Spec]) -> Iterator[list[Any]]:
-        """The sets, one array per input."""
-        rng = np.random.default_rng(self.seed)
-        sizes = dict(self.dims)
-        for _ in range(self.count):
-            yield [
-                fill(spec, kind, sizes, rng) for spec, kind in zip(specs, self.kinds, strict=True)
-            ]
 
 
 def inputs(graph: Graph, profile: str = "all") -> SearchStrategy[dict[str, Any]]:
@@ -142,5 +110,6 @@ __all__ = [
     "batches",
     "draw",
     "inputs",
+    "plan",
     "specs_of",
 ]

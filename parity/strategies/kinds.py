@@ -15,6 +15,20 @@ ORDINARY = (
     "positive",
     "one-hot",
     "offset",
+    "thousands",
+    "constants",
 )
-HOSTILE = ("negative-zero", "subnormal", "infinite", "nan", "huge", "tiny", "mixed", "extreme")
-FOR_FLOATS_ONLY = frozenset({"negative-zero", "subnormal", "infinite", "nan", "tiny", "small"})
+HOSTILE = (
+    "negative-zero",
+    "subnormal",
+    "infinite",
+    "nan",
+    "huge",
+    "tiny",
+    "mixed",
+    "extreme",
+    "decades",
+)
+FOR_FLOATS_ONLY = frozenset(
+    {"negative-zero", "subnormal", "infinite", "nan", "tiny", "small", "decades"}
+)

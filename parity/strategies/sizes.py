@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -79,6 +80,41 @@ def bindings(
     return st.fixed_dictionaries(choices).filter(lambda d: fits(specs, constraints, d))
 
 
+def least(name: str, constraints: Sequence[Constraint]) -> int | None:
+    """The least size that the constraints on one symbol alone allow; `None` for none."""
+    alone = [c for c in constraints if c.symbols() == {name}]
+    around = {b + d for b in bounds_of(name, constraints) for d in range(-1, 2)}
+    tried = sorted({*range(8), *(v for v in around if v >= 0)})
+    return next((v for v in tried if all(c.holds({name: v}) for c in alone)), None)
+
+
+def unfit(specs: Sequence[Spec], constraints: Sequence[Constraint]) -> str:
+    """Why no sizes can be generated, and what to do about it."""
+    sizes: dict[str, int] = {}
+    for name in symbols_of(specs):
+        size = least(name, constraints)
+        if size is None:
+            stated = ", ".join(str(c) for c in constraints if c.symbols() == {name})
+            return f"no size of 0 or more satisfies {stated}. State a range such as {name} in 1..64"
+        sizes[name] = size
+    for spec in specs:
+        total = prod(spec.sizes(sizes))
+        if total > MOST_ELEMENTS:
+            free = min(spec.symbols(), default="")
+            what = f"the least {spec.name} that is declared has"
+            remedy = (
+                f"declare smaller sizes, such as --input '{spec.with_range(free, '1..64')}', "
+                if free
+                else "declare a symbol for the large dim, "
+            )
+            return (
+                f"{what} {total:,} elements, and inputs of at most {MOST_ELEMENTS:,} are "
+                f"generated. For a verdict {remedy}or give a sample of your own"
+            )
+    stated = ", ".join(str(c) for c in constraints) or "the declared shapes"
+    return f"no sizes that were tried fit {stated}. State narrower ranges, such as n in 1..64"
+
+
 def starting_points(
     specs: Sequence[Spec], constraints: Sequence[Constraint]
 ) -> Iterator[dict[str, int]]:
@@ -94,9 +130,11 @@ def starting_points(
         return True
 
     floors = {n: max([2, *(b for b in bounds_of(n, constraints) if b < 1 << 16)]) for n in names}
+    lowest = {n: max(2, least(n, constraints) or 0) for n in names}
     for start in (
         dict.fromkeys(names, 2),
         floors,
+        lowest,
         dict.fromkeys(names, 1),
         dict.fromkeys(names, 3),
     ):

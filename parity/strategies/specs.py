@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isomorph.ir.dims import Expr, symbol
 from isomorph.ir.types import DType, OptionalType, SequenceType, TensorType
-from isomorph.parity.strategies.kinds import FOR_FLOATS_ONLY, HOSTILE
+from isomorph.parity.strategies.kinds import FOR_FLOATS_ONLY, HOSTILE, ORDINARY
 from isomorph.parity.strategies.roles import Role, roles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from isomorph.ir.graph import Graph
     from isomorph.ir.types import Type
@@ -31,6 +33,8 @@ class Spec:
         low, high: range of the values, where one is known.
         role: what the graph does with the values, where that restricts them.
         listed: a sequence of such tensors instead of one.
+        anchors: numbers at which the graph may change its mind, the telling ones first.
+        table: where the values index a table, its size, and what is added to them before.
     """
 
     name: str
@@ -40,6 +44,8 @@ class Spec:
     high: float | None = None
     role: Role | None = None
     listed: bool = False
+    anchors: tuple[float, ...] = ()
+    table: tuple[int, int] | None = None
 
     def symbols(self) -> set[str]:
         """Names of the symbols in its shape."""
@@ -59,9 +65,28 @@ class Spec:
         found = [
             k
             for k in wanted
-            if (self.dtype.is_float or k not in FOR_FLOATS_ONLY) and not (bounded and k in HOSTILE)
+            if (self.dtype.is_float or k not in FOR_FLOATS_ONLY)
+            and not (bounded and k in HOSTILE)
+            and (self.anchors or k != "constants")
         ]
         return found or ["normal"]
+
+    def hostile_kinds(self) -> list[str]:
+        """The hostile ones of them, or ordinary ones where none makes sense."""
+        return [k for k in self.kinds(HOSTILE) if k in HOSTILE] or self.kinds(ORDINARY)
+
+    def with_range(self, name: str, bounds: str) -> str:
+        """How it is declared with bounds of one of its symbols: `x: float32[n in 1.., 4]`."""
+        dims = [f"{d} in {bounds}" if str(d) == name else str(d) for d in self.shape]
+        return f"{self.name}: {self.dtype}[{', '.join(dims)}]"
+
+    def anchored(self, found: Sequence[float]) -> Spec:
+        """The same, with those of some numbers that lie in its domain."""
+        if not self.dtype.is_float:
+            return self
+        low = -np.inf if self.low is None else self.low
+        high = np.inf if self.high is None else self.high
+        return replace(self, anchors=tuple(v for v in found if low <= v <= high))
 
 
 def specs_of(graph: Graph, using: Graph | None = None) -> tuple[Spec, ...]:
@@ -92,4 +117,9 @@ def _spec(
     given = (None,) * UNKNOWN_RANK if tensor.shape is None else tensor.shape
     shape = tuple(symbol(f"{name}.{axis}") if d is None else d for axis, d in enumerate(given))
     low, high = domain if domain is not None else (None, None)
-    return Spec(name, tensor.dtype, shape, low, high, role if domain is None else None, listed)
+    table = None
+    if role is not None and role.kind == "index" and isinstance(role.bound, int):
+        table = role.bound, role.offset
+    if domain is not None or (tensor.dtype.is_float and role is not None and role.kind == "choice"):
+        role = None
+    return Spec(name, tensor.dtype, shape, low, high, role, listed, table=table)

@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
+from isomorph.parity.strategies.anchors import near
 from isomorph.parity.strategies.kinds import HOSTILE
 
 if TYPE_CHECKING:
@@ -50,11 +51,22 @@ def _array(
     low, high = _limits(spec)
     if dtype.is_integer:
         return _integers(spec, kind, shape, low, high, rng)
+    if kind == "constants" and spec.anchors:
+        return _near(spec, shape, rng).astype(dtype.numpy)
     values = _hostile(kind, shape, dtype, rng) if kind in HOSTILE else _floats(kind, shape, rng)
     if spec.low is not None or spec.high is not None:
         values = _into(values, kind, low, high, rng)
     with np.errstate(all="ignore"):
         return np.asarray(values).astype(dtype.numpy)
+
+
+def _near(spec: Spec, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Numbers at which the graph may change its mind; the first of them most often."""
+    dtype = np.dtype(spec.dtype.numpy)
+    found = near(spec.anchors, dtype)
+    low, high = _limits(spec)
+    values = found[(len(found) * rng.random(shape) ** 2).astype(int)]
+    return np.clip(values, low, high)
 
 
 def _floats(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -87,6 +99,8 @@ def _floats(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.n
             if flat.size:
                 flat[rng.integers(flat.size)] = 1.0
             return flat.reshape(shape)
+        case "thousands":
+            return rng.choice([1.0, -1.0], shape) * 10 ** rng.uniform(2.5, 4, shape)
         case "offset":
             return normal + rng.choice([-10.0, 10.0, 100.0])
         case _:
@@ -106,16 +120,28 @@ def _hostile(
         case "subnormal":
             return rng.integers(-1000, 1000, shape) * least
         case "infinite":
-            return np.where(some, rng.choice([np.inf, -np.inf], shape), normal)
+            found = np.where(some, rng.choice([np.inf, -np.inf], shape), normal)
+            return _with(found, [-np.inf, np.inf], rng)
         case "nan":
-            return np.where(some, np.nan, normal)
+            return _with(np.where(some, np.nan, normal), [np.nan], rng)
         case "huge" | "extreme":
             return rng.choice([1.0, -1.0], shape) * np.clip(rng.random(shape), 0.01, 1) * top
+        case "decades":
+            exponents = rng.uniform(max(np.log10(least), -30), min(np.log10(top), 30), shape)
+            return rng.choice([1.0, -1.0], shape) * 10**exponents
         case "tiny":
             return normal * float(info.smallest_normal) * 8
         case _:
             special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, top, -top, least, -least]
             return np.where(rng.random(shape) < 0.5, rng.choice(special, shape), normal)
+
+
+def _with(values: np.ndarray, wanted: list[float], rng: np.random.Generator) -> np.ndarray:
+    """The values with each of the wanted ones somewhere, as far as there is room."""
+    flat = np.array(values).reshape(-1)
+    places = rng.permutation(flat.size)[: len(wanted)]
+    flat[places] = rng.permutation(wanted)[: len(places)]
+    return flat.reshape(np.shape(values))
 
 
 def _limits(spec: Spec) -> tuple[float, float]:

@@ -48,7 +48,9 @@ POSITIVE = {
 
 
 def dot(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound | None:
-    """MatMul, Gemm, Conv, ConvTranspose, Einsum: linear in each operand."""
+    """MatMul, Gemm, Conv, ConvTranspose, Einsum: linear in each operand; `None` for Resize."""
+    if op.type == "Resize":  # its scales are no factors: they say where to read
+        return None
     terms = _products(op, operands, truth)
     return _linear(op, operands, truth, index, unit, terms + 2, 1.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,7 +220,9 @@ def _python_type(value: object) -> type:
 
 def _supported(array: np.ndarray) -> np.ndarray:
     if array.dtype == object and not all(isinstance(v, (str, bytes)) for v in array.reshape(-1)):
-        raise TraceError(f"an array of Python objects is not a tensor: {array!r:.60}")
+        raise TraceError(
+            f"an array of Python objects is not a tensor: {reprlib.repr(array.tolist())}"
+        )
     return array
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import reprlib
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +14,10 @@ from isomorph.frontends.array import ufuncs
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.methods import METHODS
-from isomorph.frontends.array.structure import is_many, leaves
+from isomorph.frontends.array.structure import is_many
 from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED, VIEWS
 from isomorph.frontends.array.traced import Traced
-from isomorph.frontends.array.unsupported import placeholder
+from isomorph.frontends.array.unsupported import is_complex, placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +48,7 @@ class ArrayRules:
         if name in METHODS:
             return functools.partial(_method, name, array)
         if callable(getattr(np.ndarray, name, None)):
-            return functools.partial(_not_captured, name)
+            return functools.partial(_not_captured, name, array)
         return None
 
     def ufunc(self, ufunc: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -81,14 +82,6 @@ class ArrayRules:
         return placeholder(name_of(function), function, args, kwargs)
 
 
-def is_complex(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether complex numbers take part: ONNX has hardly an operator for them."""
-    return any(
-        isinstance(v, complex) or getattr(getattr(v, "dtype", None), "kind", "") == "c"
-        for v in leaves((tuple(args), dict(kwargs)))
-    )
-
-
 def call(
     path: str, rule: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
@@ -103,10 +96,41 @@ def call(
         raise TraceError(
             f"np.{path}(…, out=…) writes into an array that exists", f"y = np.{path}(…)"
         )
-    found = rule(*bound.args, **bound.kwargs)
+    try:
+        found = rule(*bound.args, **bound.kwargs)
+    except TraceError as error:
+        return _passed_over(path, args, kwargs, error)
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        raise _failed(path, args, error) from error
     if path in VIEWS and args:
         _share(found, args[0])
     return found
+
+
+def _passed_over(
+    path: str, args: Sequence[Any], kwargs: Mapping[str, Any], error: TraceError
+) -> Any:
+    """A placeholder where numpy takes what a rule refused; the rule's own error otherwise."""
+    if path.startswith("__"):
+        raise error
+    try:
+        return placeholder(
+            path,
+            numpy_object(path),
+            args,
+            kwargs,
+            reason=f"numpy.{path}: {error.message}",
+            instead=error.instead,
+        )
+    except TraceError:
+        raise error from None
+
+
+def _failed(path: str, args: Sequence[Any], error: Exception) -> TraceError:
+    """What numpy says of a call that it does not take either, at the user's line."""
+    shown = ", ".join(str(a.type) if isinstance(a, Traced) else reprlib.repr(a) for a in args)
+    text = " ".join(str(error).split())[:300]
+    return TraceError(f"np.{path}({shown}): {type(error).__name__}: {text}")
 
 
 def _share(found: Any, source: Any) -> None:
@@ -155,13 +179,24 @@ def _apply(name: str, args: Sequence[Any], dtype: Any = None) -> Any:
     if is_complex(args, {}):
         return placeholder(name, getattr(np, name), args, {} if dtype is None else {"dtype": dtype})
     rule = GENERALISED.get(name)
-    if rule is None:
-        return ufuncs.apply(name, args, dtype)
-    return rule(*args) if dtype is None else rule(*(lift(a, np.dtype(dtype)) for a in args))
+    try:
+        if rule is None:
+            return ufuncs.apply(name, args, dtype)
+        return rule(*args) if dtype is None else rule(*(lift(a, np.dtype(dtype)) for a in args))
+    except TraceError as error:
+        return _passed_over(name, args, {} if dtype is None else {"dtype": dtype}, error)
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        raise _failed(name, args, error) from error
 
 
-def _not_captured(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise TraceError(f"the method {name}() of arrays is not captured", _REPLACED.get(name, ""))
+def _not_captured(name: str, array: Traced, *args: Any, **kwargs: Any) -> Any:
+    error = TraceError(f"the method {name}() of arrays is not captured", _REPLACED.get(name, ""))
+    if name in _REPLACED:
+        raise error
+    try:
+        return placeholder(f"ndarray.{name}", getattr(np.ndarray, name), (array, *args), kwargs)
+    except TraceError:
+        raise error from None
 
 
 def _method(name: str, array: Traced, *args: Any, **kwargs: Any) -> Any:

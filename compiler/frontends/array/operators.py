@@ -119,8 +119,10 @@ def _eager(
     made = graph.add_op(definition.name, operands, attributes, outputs=outputs,
                         domain=definition.domain)  # fmt: skip
     plain = [None if a is None else np.asarray(a) for a in arrays]
-    wide = any(a is not None and a.dtype == np.float64 for a in plain)
     kind: Any = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
+    if hasattr(kind, "meet"):
+        kind.meet(arrays)
+    wide = any(a is not None and a.dtype == np.float64 for a in plain)
     results = tuple(_as(np.asarray(r), kind) for r in evaluate(made, plain, wide=wide))
     return results if outputs > 1 else results[0]
 

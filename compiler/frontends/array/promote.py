@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -39,7 +40,7 @@ def kind(value: Any) -> Any:
         if isinstance(value, number):
             return number
     raise TraceError(
-        f"{type(value).__name__} {value!r} cannot be an operand of a traced operation",
+        f"{type(value).__name__} {reprlib.repr(value)} cannot be an operand of a traced operation",
         "an array, a number, or a list of them",
     )
 

@@ -41,6 +41,8 @@ class Trace:
         self.symbols: dict[str, tuple[Scope, Value, int]] = {}
         self.arrays: dict[int, tuple[np.ndarray, Value, int]] = {}
         self.facts = Facts(())
+        self.placeholders: list[str] = []
+        """One line for each call that is not captured and that the trace went past."""
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Record a relation that holds from here on."""

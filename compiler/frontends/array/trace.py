@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.frontends import signature
 from isomorph.frontends.array.build import lift
+from isomorph.frontends.array.dims import DimCondition, TracedDim
 from isomorph.frontends.array.dispatch import ArrayRules
 from isomorph.frontends.array.errors import TraceError
-from isomorph.frontends.array.naming import weight_names
+from isomorph.frontends.array.naming import is_partial, weight_names
 from isomorph.frontends.array.scope import Scope, Trace, active, entered
-from isomorph.frontends.array.structure import is_dict, is_many
+from isomorph.frontends.array.structure import is_dict, is_many, is_ndarray, leaves
 from isomorph.frontends.array.traced import Traced
 from isomorph.ir.dims import Expr
 from isomorph.ir.errors import SpecError
 from isomorph.ir.graph import Graph
+from isomorph.ir.source import Source, caller
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from isomorph.frontends.signature import Parameter
     from isomorph.frontends.spec import InputSpec
     from isomorph.ir.graph import Value
+
+
+_ARRAY = object()
 
 
 def trace_array(
@@ -33,7 +42,9 @@ def trace_array(
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> Graph:
-    """The graph of an array function.
+    """The graph of an array function; `extra["function"]` is that function, to be held against it.
+
+    It takes one array per input of the graph and returns the list of the outputs, both in order.
 
     Args:
         fn: takes arrays by position or name; returns an array, or nested tuples, lists or dicts.
@@ -67,12 +78,31 @@ def trace_array(
     _check_symbols(scope, specs)
     positional = [a for (p, _), a in zip(matched, arrays, strict=True) if not p.keyword]
     named = {p.name: a for (p, _), a in zip(matched, arrays, strict=True) if p.keyword}
-    with entered(scope):
-        results = list(_flat(fn(*positional, **named)))
-        _set_outputs(scope, results, output_names)
-    trace.check_arrays()
+    try:
+        with entered(scope):
+            results = list(_flat(_checked(fn, fn(*positional, **named))))
+            _set_outputs(scope, results, output_names)
+        trace.check_arrays()
+    except TraceError as error:
+        if not trace.placeholders:
+            raise
+        raise error.after(trace.placeholders) from None
     graph.constraints = trace.constraints
+    graph.extra["function"] = _called(fn, [p for p, _ in matched])
     return graph
+
+
+def _called(fn: Callable[..., Any], parameters: Sequence[Parameter]) -> Callable[..., Any]:
+    """`fn` as a function of the graph's inputs, in their order, that returns a list of arrays."""
+
+    def function(*arrays: Any) -> list[Any]:
+        given = list(zip(parameters, arrays, strict=True))
+        named = {p.name: a for p, a in given if p.keyword}
+        results = fn(*(a for p, a in given if not p.keyword), **named)
+        return [array for _, array in _flat(results)]
+
+    function.__name__ = _name(fn)
+    return function
 
 
 def _define(scope: Scope, value: Value) -> None:
@@ -112,10 +142,48 @@ def _flat(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     elif is_many(result):
         for index, item in enumerate(result):
             yield from _flat(item, f"{name}_{index}" if name else "")
-    elif result is None:
-        raise TraceError("the function returns None among its results, where an array belongs")
     else:
         yield name, result
+
+
+def _checked(fn: Callable[..., Any], result: Any) -> Any:
+    """What a function returned; raises TraceError, at the function, for what is no array."""
+    wrong = next((v for v in leaves(result) if not _is_array(v)), _ARRAY)
+    if wrong is _ARRAY:
+        return result
+    if inspect.iscoroutine(wrong):
+        wrong.close()
+    what = "None" if wrong is None else f"a {type(wrong).__name__}"
+    if isinstance(wrong, (str, bytes)):
+        what += f" {reprlib.repr(wrong)}"
+    among = "" if wrong is result else " among its results"
+    remedy = "return x, the array that it computes"
+    if inspect.isgenerator(wrong):
+        remedy = "return [y, z] instead of yields: a tuple, list or dict of arrays"
+    elif inspect.iscoroutine(wrong):
+        remedy = "a plain `def` that returns an array, instead of `async def`"
+    raise TraceError(
+        f"{_name(fn)} returns {what}{among}, where an array belongs", remedy, _place(fn)
+    )
+
+
+def _is_array(value: Any) -> bool:
+    plain = (Traced, TracedDim, DimCondition, np.generic, bool, int, float, complex)
+    if is_ndarray(value):
+        return value.dtype != object or all(isinstance(v, (str, bytes)) for v in value.flat)
+    return isinstance(value, plain) and not isinstance(value, (str, bytes))
+
+
+def _place(fn: Callable[..., Any]) -> Source:
+    """Where a function, the one of a partial, or the `__call__` of an object is defined."""
+    inner: Any = fn
+    while is_partial(inner):
+        inner = inner.func
+    inner = inspect.unwrap(inner)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    if code is None:
+        return caller()
+    return Source(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def _set_outputs(

@@ -18,7 +18,7 @@ from isomorph.frontends.array.dims import TracedDim
 from isomorph.frontends.array.errors import TraceError
 from isomorph.frontends.array.scope import current
 from isomorph.frontends.array.structure import is_many, leaves, mapped
-from isomorph.frontends.array.tables import FUNCTIONS
+from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED
 from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.ufuncs import UFUNCS
 from isomorph.ir.dims import Expr, symbol
@@ -43,9 +43,15 @@ _INSTEAD = {
 
 
 def placeholder(
-    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    name: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    reason: str = "",
+    instead: str = "",
 ) -> Any:
-    """What stands for the result of a function that is not captured.
+    """What stands for the result of a function that is not captured, for a reason where one is.
 
     Raises:
         TraceError: when not even the type of the result can be told.
@@ -54,7 +60,7 @@ def placeholder(
         raise TraceError(f"np.{name} writes in place, which is not captured", _INSTEAD[name])
     first = _result_types(function, args, kwargs, _PRIMES[0])
     second = _result_types(function, args, kwargs, _PRIMES[1])
-    if first is None or second is None:
+    if first is None or second is None or len(first[1]) != len(second[1]):
         raise unsupported(name)
     many, firsts, seconds = *first, second[1]
     pairs = list(zip(firsts, seconds, strict=True))
@@ -62,10 +68,13 @@ def placeholder(
         raise unsupported(name)
     scope = current()
     operands = [lift(a).value for a in _traced_in((tuple(args), dict(kwargs)))]
+    if not reason:
+        reason, instead = _reason(name, args, kwargs, [a.dtype for a, _ in pairs])
+    instead = instead or remedy(name)
     made = scope.emit(
         name,
         operands,
-        {"function": f"numpy.{name}", "remedy": remedy(name)},
+        {"function": f"numpy.{name}", "reason": reason, "remedy": instead},
         outputs=len(pairs),
         domain=DOMAIN,
         version=1,
@@ -74,8 +83,42 @@ def placeholder(
             for a, b in pairs
         ],
     )
+    place = f"{made.where}: " if made.where else ""
+    scope.trace.placeholders.append(f"{place}{reason}; write instead: {instead}")
     results = tuple(Traced(v, scope) for v in made.results)
-    return results if many else results[0]
+    return results[0] if many is None else many(results)
+
+
+def is_complex(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether complex numbers take part: ONNX has hardly an operator for them."""
+    return bool(_complex_types(args, kwargs))
+
+
+def _complex_types(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
+    for value in leaves((tuple(args), dict(kwargs))):
+        dtype = getattr(value, "dtype", None)
+        if getattr(dtype, "kind", "") == "c":
+            found.append(str(dtype))
+        elif isinstance(value, complex):
+            found.append("complex128")
+    return found
+
+
+def _reason(
+    name: str, args: Sequence[Any], kwargs: Mapping[str, Any], results: Sequence[np.dtype[Any]]
+) -> tuple[str, str]:
+    """Why a function is not captured, and what to write instead where complex numbers are why."""
+    arrays = [v.dtype for v in _traced_in((tuple(args), dict(kwargs))) if isinstance(v, Traced)]
+    kinds = [str(d) for d in (*arrays, *results) if d.kind == "c"]
+    kinds = kinds or _complex_types(args, kwargs)
+    known = name in FUNCTIONS or name in UFUNCS or name in GENERALISED
+    if known and kinds:
+        return (
+            f"numpy.{name}: {kinds[0]} is not supported for it",
+            "real arithmetic: the real and the imaginary part as two arrays",
+        )
+    return f"numpy.{name} cannot be expressed yet", ""
 
 
 def remedy(name: str) -> str:
@@ -111,8 +154,8 @@ def _result_types(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     primes: tuple[int, ...],
-) -> tuple[bool, list[np.ndarray]] | None:
-    """Whether it returns several, and its results, on dummy arrays with open dims at primes."""
+) -> tuple[Callable[[Sequence[Any]], Any] | None, list[np.ndarray]] | None:
+    """Its results on dummy arrays with open dims at primes, and what holds them if several."""
     names = _symbols(args, kwargs)
     if len(names) > len(primes):
         return None
@@ -123,11 +166,14 @@ def _result_types(
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = function(*dummies[0], **dummies[1])
-    except (TypeError, ValueError, IndexError, ArithmeticError, RuntimeError):
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError):
         return None
     if is_many(found):
-        return True, [np.asarray(f) for f in found]
-    return (False, [np.asarray(found)]) if hasattr(found, "dtype") else None
+        made: Any = type(found)
+        hold = made._make if hasattr(made, "_make") else made
+        return hold, [np.asarray(f) for f in found]
+    plain = isinstance(found, (bool, int, float, complex)) or hasattr(found, "dtype")
+    return (None, [np.asarray(found)]) if plain else None
 
 
 def _dummy(value: Any, sizes: Mapping[str, int], rng: np.random.Generator) -> Any:

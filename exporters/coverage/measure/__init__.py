@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, cast
 
 from isomorph.exporters.coverage.ledger import Entry, Ledger
-from isomorph.exporters.coverage.measure.digest import digest
+from isomorph.exporters.coverage.measure.digests import digest
 from isomorph.exporters.coverage.measure.operator import Limits, measure_operator
 from isomorph.exporters.runtimes.tables import load_table
 from isomorph.exporters.target import installed

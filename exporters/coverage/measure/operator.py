@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.exporters.coverage.ledger import Entry, Tally
 from isomorph.exporters.coverage.measure import cell
-from isomorph.exporters.coverage.measure.digest import digest, family_of, spelled
+from isomorph.exporters.coverage.measure.digests import digest, family_of, spelled
 from isomorph.exporters.coverage.measure.old_forms import old_form
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
 from isomorph.ir import schema

@@ -115,6 +115,22 @@ def test_random_and_data_dependent_ops_are_risks_and_no_obstacles():
     }
 
 
+def test_what_a_release_is_known_to_get_wrong_is_a_risk():
+    model = Model(DType.STRING)
+    index = model.graph.add_input("i", TensorType(DType.INT64, (2,)))
+    (finding,) = model.check(model.op("Gather", model.x, index)).findings
+    assert finding.severity == "risk"
+    assert "empty strings" in finding.reason
+
+
+def test_going_down_from_the_opset_that_was_read_is_said():
+    model = Model()
+    model.graph.opsets = {"": 21}
+    y = model.op("Identity", model.x)
+    assert not model.check(y, opset=21).notes
+    assert "read at opset 21" in model.check(y, opset=18).notes[0]
+
+
 def test_contrib_operators_that_the_run_time_has_are_let_through():
     model = Model()
     report = model.check(model.op("Gelu", model.x, domain="com.microsoft", version=1))

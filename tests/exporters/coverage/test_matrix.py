@@ -11,7 +11,7 @@ import pytest
 from isomorph.exporters.coverage.ledger import PATH, Entry, Ledger, Tally, numbers, spans
 from isomorph.exporters.coverage.matrix import NAME, render, short, story
 from isomorph.exporters.coverage.measure import dropped, measure, releases, stale
-from isomorph.exporters.coverage.measure.digest import sources
+from isomorph.exporters.coverage.measure.digests import sources
 from isomorph.ir.instances import INSTANCES
 from isomorph.ir.opdef import FAMILIES
 from tests.project.tree import ROOT
@@ -63,11 +63,11 @@ def test_every_operator_is_read_written_and_run(ledger: Ledger):
 def test_a_change_of_a_family_makes_its_operators_stale_and_no_others(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ):
-    from isomorph.exporters.coverage.measure import digest
+    from isomorph.exporters.coverage.measure import digests
 
     changed = sources("pooling") + "\nx = 1"
     monkeypatch.setattr(
-        digest, "sources", lambda family: changed if family == "pooling" else sources(family)
+        digests, "sources", lambda family: changed if family == "pooling" else sources(family)
     )
     found = {ledger.entries[k].family for k in stale(ledger)}
     assert found == {"pooling"}

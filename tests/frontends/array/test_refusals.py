@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -69,7 +71,55 @@ class TestRefusals:
     def test_what_is_returned_must_be_arrays(self):
         assert "returns None" in str(refused(lambda x: None, "x: float32[3]"))
         assert "returns no array" in str(refused(lambda x: (), "x: float32[3]"))
-        assert "array of Python objects" in str(refused(lambda x: object(), "x: float32[3]"))
+        objects = np.array([[object()]])
+        assert "array of Python objects" in str(refused(lambda x: x + objects, "x: float32[3]"))
+
+    def test_what_is_returned_is_named_at_the_function_itself(self):
+        async def waiting(x: Any) -> Any:
+            return x
+
+        def yielding(x: Any) -> Any:
+            yield x
+
+        def text(x: Any) -> Any:
+            return x, "z" * 1000
+
+        def nothing(x: Any) -> Any:
+            pass
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for fn, what, instead in (
+                (waiting, "waiting returns a coroutine", "instead of `async def`"),
+                (yielding, "yielding returns a generator", "instead of yields"),
+                (text, "text returns a str 'zzz", "return x"),
+                (nothing, "nothing returns None", "return x"),
+                (functools.partial(nothing), "returns None", "return x"),
+            ):
+                error = refused(fn, "x: float32[3]")
+                assert what in str(error)
+                assert len(str(error)) < 400
+                assert instead in error.instead
+                inner = getattr(fn, "func", fn)
+                assert f"{line_of(inner, 0)}: " in str(error)
+
+    def test_what_numpy_refuses_is_told_with_its_line(self):
+        for fn, spec, what in (
+            (lambda x: x * 2, "x: string[2]", "np.multiply(string[2], 2): TypeError"),
+            (lambda x: x * 1000, "x: int8[n]", "np.multiply(int8[n], 1000): OverflowError"),
+        ):
+            error = str(refused(fn, spec))
+            assert what in error
+            assert "test_refusals.py:" in error
+
+    def test_large_values_are_not_printed_whole(self):
+        many = list(range(5000))
+        for fn in (
+            lambda x: x[set(many)],
+            lambda x: np.pad(x, [many]),
+            lambda x: x * [object()] * 99,
+        ):
+            assert len(str(refused(fn, "x: float32[3]"))) < 500
 
     def test_an_array_does_not_outlive_its_trace(self):
         kept: list[Any] = []
@@ -155,6 +205,51 @@ class TestUnsupported:
         ]
         assert {op.domain for op in graph.ops() if op.domain} == {"isomorph.unsupported"}
         assert [str(v.type) for v in graph.outputs][1:] == ["float64[4, 4]", "int64[4, 4]"]
+
+    def test_several_results_open_dims_and_refused_arguments_are_all_listed(self):
+        def fn(x: Any) -> Any:
+            u, s, vh = np.linalg.svd(x)
+            t = np.linalg.svd(x).S
+            z = np.fft.fft(x)
+            m = np.median(x)
+            return u, s, vh, t, z, m, x.argpartition(1)
+
+        graph = traced(fn, "x: float32[n, 4]")
+        ops = [op for op in graph.ops() if op.domain]
+        first = fn.__code__.co_firstlineno
+        assert [(op.type, int(op.where.rpartition(":")[2]) - first) for op in ops] == [
+            ("linalg.svd", 1),
+            ("linalg.svd", 2),
+            ("fft.fft", 3),
+            ("median", 4),
+            ("ndarray.argpartition", 5),
+        ]
+        assert "open axis" in ops[3].attributes["reason"]
+        assert [str(v.type) for v in graph.outputs[4:]] == [
+            "complex64[n, 4]",
+            "float32[]",
+            "int64[n, 4]",
+        ]
+
+    def test_an_error_that_ends_the_trace_lists_those_before_it(self):
+        def fn(x: Any) -> Any:
+            s = np.linalg.svd(x, compute_uv=False)
+            close = np.allclose(s[:1], np.fft.fft(x).real)
+            return x if close else -x
+
+        error = refused(fn, "x: float32[n, 4]")
+        assert f"{line_of(fn, 3)}: `if`" in str(error)
+        before = [line.partition(";")[0] for line in error.earlier]
+        for offset, name in ((1, "linalg.svd"), (2, "fft.fft"), (2, "real")):
+            assert any(line_of(fn, offset) in b and f"numpy.{name}" in b for b in before)
+        assert all(line in str(error) for line in error.earlier)
+
+    def test_complex_numbers_are_named_as_the_reason(self):
+        graph = traced(lambda x, z: (x * 1j, z + 1), "x: float32[n]", "z: complex128[n]")
+        one, other = (op for op in graph.ops() if op.domain)
+        assert one.attributes["reason"] == "numpy.multiply: complex64 is not supported for it"
+        assert other.attributes["reason"] == "numpy.add: complex128 is not supported for it"
+        assert "xp.multiply" not in one.attributes["remedy"]
 
     def test_open_dims_are_followed(self):
         graph = traced(lambda x: np.linalg.svd(x, compute_uv=False), "x: float64[b, n, 3]")

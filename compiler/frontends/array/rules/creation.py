@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def linspace(
     dt = dt if DType.of(dt).is_float else _FLOAT64
     count = as_dim(num)
     if count is None:
-        raise TraceError(f"linspace of {num!r} points: a number or a dim is needed")
+        raise TraceError(f"linspace of {reprlib.repr(num)} points: a number or a dim is needed")
     low, high = lift(start, dt), lift(stop, dt)
     steps = lift(num, dt) - (1.0 if endpoint else 0.0)
     order = cast(iota((count,)), dt)

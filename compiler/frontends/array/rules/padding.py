@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def _pad_width(given: Any, rank: int) -> list[tuple[Size, Size]]:
     if len(pairs) == 1:
         pairs *= rank
     if len(pairs) != rank:
-        raise TraceError(f"pad_width {given!r} does not fit an array of rank {rank}")
+        raise TraceError(f"pad_width {reprlib.repr(given)} does not fit an array of rank {rank}")
     return pairs
 
 
@@ -73,7 +74,7 @@ def _pair(item: Any) -> tuple[Size, Size]:
         sizes *= 2
     before, after = sizes
     if before is None or after is None:
-        raise TraceError(f"pad width {item!r}: integers are needed")
+        raise TraceError(f"pad width {reprlib.repr(item)}: integers are needed")
     return before, after
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +46,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
         return _repeat_by(x, cast(repeats, np.dtype(np.int64)), place)
     counts = np.asarray(repeats)
     if not isinstance(dim, int):
-        raise TraceError(f"repeat of the open axis {place} of {x.type} by {counts.tolist()}")
+        raise TraceError(
+            f"repeat of the open axis {place} of {x.type} by {reprlib.repr(counts.tolist())}"
+        )
     places = np.repeat(np.arange(dim), counts)
     return emit("Gather", x, places.astype(np.int64), axis=place)
 

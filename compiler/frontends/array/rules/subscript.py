@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,7 @@ def _item(key: Any) -> Any:
             raise TraceError("a bool scalar as an index is not captured", "xp.where(flag, a, b)")
         return array
     raise TraceError(
-        f"{type(key).__name__} {key!r} is not an index",
+        f"{type(key).__name__} {reprlib.repr(key)} is not an index",
         "an int, a slice, an ellipsis, None, or an array of integers or bools",
     )
 
@@ -250,7 +251,7 @@ def _bound(value: Any) -> Any:
         return cast(value, np.dtype(np.int64))
     index = getattr(value, "__index__", None)
     if index is None or isinstance(value, Traced):
-        raise TraceError(f"a slice bound of {value!r}: an integer is needed")
+        raise TraceError(f"a slice bound of {reprlib.repr(value)}: an integer is needed")
     return index()
 
 

@@ -8,12 +8,16 @@ import json
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.tables import load_table
 from isomorph.frontends.array.spellings import SPELLINGS
 from isomorph.ir.instances import INSTANCES
 from isomorph.ir.opdef import OPS
 from isomorph.ir.schema import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ASPECTS = (
     "isomorph.ir.ops",
@@ -23,15 +27,25 @@ ASPECTS = (
     "isomorph.exporters.onnx.downgrade",
 )
 """Where an operator's family has a module each."""
+METHOD = (
+    "isomorph.exporters.coverage.measure.cell",
+    "isomorph.exporters.coverage.measure.operator",
+    "isomorph.parity.exact",
+    "isomorph.parity.known",
+    "isomorph.parity.tolerance",
+    "isomorph.parity.well",
+)
+"""What decides whether a case passes."""
 
 
 def digest(key: tuple[str, str], releases: dict[str, str]) -> str:
-    """Changes when the family's modules, the operator's versions, its table row or a release do."""
+    """Changes with the family's code, the operator's versions or table row, how it is judged."""
     family = family_of(key)
     table = load_table("onnxruntime", releases.get("onnxruntime", ""), "cpu")
     seen = "" if table is None else repr(sorted(table.ops.get(key, {}).items()))
     facts = json.dumps([versions(*key), spelled(key), releases], sort_keys=True)
-    return hashlib.sha256("\n".join([sources(family), seen, facts]).encode()).hexdigest()[:16]
+    text = "\n".join([sources(family), method(), seen, facts])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def spelled(key: tuple[str, str]) -> tuple[str, ...]:
@@ -47,14 +61,23 @@ def family_of(key: tuple[str, str]) -> str:
 @cache
 def sources(family: str) -> str:
     """The code of a family in every aspect, private helpers of the aspect included."""
-    pending = [f"{package}.{family}" for package in ASPECTS]
+    return _code([f"{package}.{family}" for package in ASPECTS], ASPECTS)
+
+
+@cache
+def method() -> str:
+    """The code that measures and judges."""
+    return _code(METHOD, METHOD)
+
+
+def _code(roots: Sequence[str], packages: tuple[str, ...]) -> str:
+    """The text of modules and of what they import from these packages, but for comments."""
+    pending = list(roots)
     seen: dict[str, str] = {}
     while pending:
         name = pending.pop()
-        if name in seen:
-            continue
         found = find_spec(name)
-        if found is None or found.origin is None:
+        if name in seen or found is None or found.origin is None:
             continue
         text = Path(found.origin).read_text(encoding="utf-8")
         seen[name] = "\n".join(
@@ -62,18 +85,18 @@ def sources(family: str) -> str:
             for line in text.splitlines()
             if line.strip() and not line.lstrip().startswith("#")
         )
-        pending.extend(_helpers(name, text))
+        pending.extend(_imported(text, packages))
     return "\n".join(seen[name] for name in sorted(seen))
 
 
-def _helpers(module: str, text: str) -> list[str]:
-    """The modules of the aspects that a module imports, but for the packages themselves."""
+def _imported(text: str, packages: tuple[str, ...]) -> list[str]:
+    """The modules inside of some packages that a module imports; not the packages themselves."""
     found: list[str] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module is not None:
-            if node.module.startswith(ASPECTS) and node.module not in ASPECTS:
+            if node.module.startswith(packages) and node.module not in packages:
                 found.append(node.module)
-            elif node.module in ASPECTS:
+            elif node.module in packages:
                 found += [f"{node.module}.{n.name}" for n in node.names if n.name.islower()]
     return [name for name in found if _is_module(name)]
 
