@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import reprlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,39 +79,41 @@ def load(path: str | Path) -> Graph:
 
 def trace(
     source: Any,
-    inputs: Sequence[str] | str,
+    inputs: Sequence[str] | str = (),
     *,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
 ) -> Graph:
-    """Capture an array function as a graph.
+    """Capture a torch module or an array function as a graph.
 
     Args:
-        source: a function written against `isomorph.array` or numpy.
+        source: a `torch.nn.Module`, an `ExportedProgram`, the path of a .pt2 file, a function on
+            torch tensors, or a function written against `isomorph.array` or numpy.
         inputs: one specification per parameter, such as `x: float32[batch, 1, 8, 8] in 0..1`;
-            a list, or one text with `;` between them.
+            a list, or one text with `;` between them; optional for programs, whose inputs are
+            known.
         input_names: names for the graph's inputs; the parameters' names by default.
         output_names: names for its outputs; `output`, `output_0`, … or dict keys by default.
 
     Raises:
         SpecError: when a specification cannot be read.
-        TraceError: when the function does something that cannot be captured; names the line.
+        TraceError: when the source does something that cannot be captured; names the line.
+        UnsupportedError: for a source of no known kind, or a torch one where torch is missing.
     """
-    if _is_torch(source):
-        raise UnsupportedError(
-            f"{type(source).__name__} is a PyTorch object, and those are not captured yet; "
-            "export it with torch.onnx.export and use the file: check, verify and export take it"
-        )
-    if not callable(source):
-        raise UnsupportedError(
-            f"cannot trace {_described(source)}: a function on arrays is expected"
-        )
-    from isomorph.frontends.array.trace import trace_array
+    from isomorph.frontends.kind import is_torch
     from isomorph.frontends.spec import parse_specs
 
-    return trace_array(
-        source, parse_specs(inputs), input_names=input_names, output_names=output_names
-    )
+    capture: Any
+    if is_torch(source):
+        capture = _torch_front_end()
+    elif callable(source):
+        from isomorph.frontends.array.trace import trace_array as capture
+    else:
+        raise UnsupportedError(
+            f"cannot trace {_described(source)}: a torch module or program, or a function on "
+            "arrays, is expected"
+        )
+    return capture(source, parse_specs(inputs), input_names=input_names, output_names=output_names)
 
 
 def check(
@@ -220,7 +223,8 @@ def verify(
     """Whether two models compute the same function, and whether the run time computes it well.
 
     Args:
-        reference: a graph, the path of an .onnx file, or a function on arrays.
+        reference: a graph, the path of an .onnx or .pt2 file, a torch module or program, or a
+            function on arrays.
         model: the candidate: the path of an .onnx file from any exporter, a graph, or what
             `compile` gave for a device of our own kernels.
         inputs: specifications, needed for a function and optional otherwise.
@@ -295,8 +299,14 @@ def _described(source: Any) -> str:
     return f"{kind} {reprlib.repr(source)}"
 
 
-def _is_torch(source: Any) -> bool:
-    return any(t.__module__.split(".")[0] == "torch" for t in type(source).__mro__)
+def _torch_front_end() -> Any:
+    if importlib.util.find_spec("torch") is None:
+        raise UnsupportedError(
+            "PyTorch is not installed here, and this source needs it: pip install torch"
+        )
+    from isomorph.frontends.torch.trace import trace_torch
+
+    return trace_torch
 
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.frontends.kind import is_torch
 from isomorph.ir.dims import Constraint, Dim, Expr
 from isomorph.ir.errors import IsomorphError, SpecError
 from isomorph.ir.graph import Graph, copy_graph
@@ -22,7 +23,7 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
     """The reference that a user named.
 
     Args:
-        source: a graph, a path, or a function.
+        source: a graph, a path, a torch module or program, or a function.
         inputs: specifications: texts or `InputSpec`s; they add domains and constraints to a graph.
         candidate: gives the inputs of a function that has no specifications.
 
@@ -31,15 +32,16 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
         InvalidModelError: when a file cannot be read.
     """
     specs = _specs(inputs)
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path) and not is_torch(source):
         graph = read(source)
         return GraphReference(_with_specs(graph, specs), str(source), Path(source))
     if isinstance(source, Graph):
         return _of_graph(_with_specs(source, specs))
-    if not callable(source):
+    torch = is_torch(source)
+    if not callable(source) and not torch:
         raise IsomorphError(
             f"cannot compare with {type(source).__name__} {source!r}: expected a graph, the path "
-            "of an .onnx file, or a function on arrays"
+            "of an .onnx or .pt2 file, a torch module, or a function on arrays"
         )
     shell = Graph(getattr(source, "__name__", "function"))
     if specs:
@@ -53,12 +55,20 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
             shell.add_input(value.name, value.type)
         shell.constraints = list(candidate.constraints)
         shell.domains = dict(candidate.domains)
+    if torch:
+        from isomorph.parity.pytorch import TorchReference, origin_of
+
+        return TorchReference(origin_of(source, specs), shell, traced=False)
     return FunctionReference(source, shell)
 
 
 def _of_graph(graph: Graph) -> GraphReference:
     """With the function that it was traced from, when it was traced."""
     function = graph.extra.get("function")
+    if hasattr(function, "wide"):  # a torch source, which computes in float64 itself
+        from isomorph.parity.pytorch import TorchReference
+
+        return TorchReference(function, graph, traced=True)
     return TracedReference(graph, function) if callable(function) else GraphReference(graph)
 
 

@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.ir.errors import IsomorphError, UnsupportedError
+from isomorph.ir.errors import IsomorphError
 from isomorph.ir.graph import Graph
 from isomorph.ir.source import is_foreign
 
@@ -28,7 +28,6 @@ def resolve(text: str) -> Any:
 
     Raises:
         SourceError: when there is no such file, module or name, or its code fails.
-        UnsupportedError: for kinds of source that are not captured yet.
     """
     place, colon, name = text.rpartition(":")
     if colon and name.isidentifier() and place and not text.endswith((".onnx", ".pt2")):
@@ -37,10 +36,6 @@ def resolve(text: str) -> Any:
     if path.suffix == ".py" or (not path.suffix and not path.exists()):
         raise SourceError(
             f"{text!r} names no object: write {text}:NAME, NAME being a function in it"
-        )
-    if path.suffix == ".pt2":
-        raise UnsupportedError(
-            f"{text}: PyTorch programs are not captured yet; export to .onnx first"
         )
     return path
 
@@ -53,18 +48,18 @@ def graph_of(
 ) -> Graph:
     """The graph of a SOURCE, captured or loaded."""
     import isomorph as iso
+    from isomorph.frontends.kind import is_torch
 
     found = resolve(text)
-    if isinstance(found, Path):
+    if isinstance(found, Path) and not is_torch(found):
         graph = iso.load(found)
         _apply_specs(graph, inputs)
         _rename(graph, input_names, output_names)
         return graph
-    if not inputs and callable(found) and not _parameters(found):
-        found = _guarded(found, f"{text} was called as a factory, and")
+    found = _made(found, text)
     if isinstance(found, Graph):
         return found
-    if not inputs:
+    if not inputs and not _knows_inputs(found):
         raise SourceError(
             f"{text}: its inputs are not known; add --input 'name: float32[batch, …]' for each"
         )
@@ -72,6 +67,27 @@ def graph_of(
         lambda: iso.trace(found, inputs, input_names=input_names, output_names=output_names),
         text,
     )
+
+
+def _made(found: Any, text: str) -> Any:
+    """What a factory or a class of modules makes; anything else as it is."""
+    from isomorph.frontends.kind import is_torch, is_torch_class
+
+    if is_torch_class(found) and (needed := _parameters(found, needed=True)):
+        raise SourceError(
+            f"{text} is a class that takes {', '.join(needed)}: name a module that is made "
+            "already, or a function without parameters that makes one"
+        )
+    if not is_torch_class(found) and not inspect.isroutine(found) and is_torch(found):
+        return found
+    if is_torch_class(found) or (callable(found) and not _parameters(found)):
+        return _guarded(found, f"{text} was called as a factory, and")
+    return found
+
+
+def _knows_inputs(found: Any) -> bool:
+    """Whether a source tells its inputs itself: exported programs do."""
+    return isinstance(found, Path) or type(found).__name__ == "ExportedProgram"
 
 
 def _apply_specs(graph: Graph, inputs: Sequence[str]) -> None:
@@ -110,11 +126,18 @@ def _rename(
             graph.rename(value, name)
 
 
-def _parameters(function: Any) -> list[str]:
+def _parameters(function: Any, *, needed: bool = False) -> list[str]:
+    """Names of the parameters of a callable; with `needed`, of those that a call has to give."""
     try:
-        return list(inspect.signature(function).parameters)
+        every = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ["?"]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        p.name
+        for p in every
+        if not needed or (p.default is inspect.Parameter.empty and p.kind not in variadic)
+    ]
 
 
 def _python_object(place: str, name: str) -> Any:

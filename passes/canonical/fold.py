@@ -27,8 +27,8 @@ class FoldConstants:
 
     A chain of folded ops is carried in float64 and rounded to the stored dtype where it ends, so
     a folded constant is one rounding away from the function's own value. Results larger than
-    both `budget` bytes and the operands together stay as they are: an expanded constant only
-    makes the file bigger.
+    both `budget` bytes and the operands that go with it stay as they are: an expanded constant,
+    or a second copy of a shared weight, only makes the file bigger.
     """
 
     name: str = "fold-constants"
@@ -47,7 +47,7 @@ class FoldConstants:
         for op in graph.sorted_ops():
             if not _foldable(op):
                 continue
-            if not self._affordable(op):
+            if not self._affordable(graph, op):
                 continue
             operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
             try:
@@ -62,7 +62,8 @@ class FoldConstants:
             exact[value] = widen(value.weight.numpy())
         return exact[value]
 
-    def _affordable(self, op: Op) -> bool:
+    def _affordable(self, graph: Graph, op: Op) -> bool:
+        """Whether the file stays as small; an operand that others read is not saved by folding."""
         kinds = [v.type for v in op.results]
         if not all(isinstance(k, TensorType) and k.static_shape is not None for k in kinds):
             return op.type == "Constant"
@@ -71,8 +72,12 @@ class FoldConstants:
             for k in kinds
             if isinstance(k, TensorType)
         )
-        given = {v: v.weight.nbytes for v in op.inputs if v is not None and v.weight is not None}
-        return made <= max(self.budget, sum(given.values()))
+        freed = sum(
+            v.weight.nbytes
+            for v in dict.fromkeys(op.operands)
+            if v.weight is not None and not graph.is_output(v) and len(graph.consumers(v)) == 1
+        )
+        return made <= max(self.budget, freed)
 
     def _replace(self, graph: Graph, op: Op, results: list[Any], exact: dict[Value, Any]) -> bool:
         patch = Patch(graph, op)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.frontends import signature
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.dims import DimCondition, TracedDim
 from isomorph.frontends.array.dispatch import ArrayRules
@@ -26,6 +27,7 @@ from isomorph.ir.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from isomorph.frontends.signature import Parameter
     from isomorph.frontends.spec import InputSpec
     from isomorph.ir.graph import Value
 
@@ -57,7 +59,7 @@ def trace_array(
     """
     if active() is not None:
         raise TraceError("a trace is started inside another one", "a call of the function itself")
-    matched = _matched(fn, specs)
+    matched = signature.matched(fn, specs, _name(fn))
     _check_names(input_names, len(matched), "input")
     graph = Graph(_name(fn))
     graph.origin = _origin(fn)
@@ -90,7 +92,7 @@ def trace_array(
     return graph
 
 
-def _called(fn: Callable[..., Any], parameters: Sequence[_Parameter]) -> Callable[..., Any]:
+def _called(fn: Callable[..., Any], parameters: Sequence[Parameter]) -> Callable[..., Any]:
     """`fn` as a function of the graph's inputs, in their order, that returns a list of arrays."""
 
     def function(*arrays: Any) -> list[Any]:
@@ -101,65 +103,6 @@ def _called(fn: Callable[..., Any], parameters: Sequence[_Parameter]) -> Callabl
 
     function.__name__ = _name(fn)
     return function
-
-
-class _Parameter:
-    """Where an input goes: a position, or a keyword."""
-
-    def __init__(self, name: str, *, keyword: bool = False) -> None:
-        self.name = name
-        self.keyword = keyword
-
-
-def _matched(
-    fn: Callable[..., Any], specs: Sequence[InputSpec]
-) -> list[tuple[_Parameter, InputSpec]]:
-    """Parameters with their specifications, in the parameters' order."""
-    try:
-        parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        return [(_Parameter(s.name or f"input_{i}"), s) for i, s in enumerate(specs)]
-    kinds = inspect.Parameter
-    plain = [p for p in parameters if p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
-    by_name = {s.name: s for s in specs if s.name}
-    known = {p.name for p in plain}
-    if by_name and set(by_name) <= known and len(by_name) == len(specs):
-        missing = [p.name for p in plain if p.default is kinds.empty and p.name not in by_name]
-        if missing:
-            raise SpecError(f"{_name(fn)}: no specification for {', '.join(map(repr, missing))}")
-        return _by_name(plain, by_name)
-    if by_name and set(by_name) & known:
-        stray = sorted(set(by_name) - known)
-        raise SpecError(
-            f"{_name(fn)}: no parameter is called {', '.join(map(repr, stray))}; "
-            f"its parameters are {', '.join(p.name for p in plain)}"
-        )
-    rest = any(p.kind is kinds.VAR_POSITIONAL for p in parameters)
-    ordered = [p for p in plain if p.kind is not kinds.KEYWORD_ONLY]
-    required = sum(p.default is kinds.empty for p in ordered)
-    if not required <= len(specs) <= (len(specs) if rest else len(ordered)):
-        shown = ", ".join(p.name for p in ordered)
-        raise SpecError(
-            f"{_name(fn)} takes {required} arrays ({shown}), {len(specs)} specifications were given"
-        )
-    names = [p.name for p in ordered]
-    names += [s.name or f"input_{i}" for i, s in enumerate(specs)][len(names) :]
-    return [(_Parameter(n), s) for n, s in zip(names, specs, strict=False)]
-
-
-def _by_name(
-    parameters: Sequence[inspect.Parameter], specs: dict[str, InputSpec]
-) -> list[tuple[_Parameter, InputSpec]]:
-    """Positional as long as none is left out, by keyword after that."""
-    found: list[tuple[_Parameter, InputSpec]] = []
-    keyword = False
-    for parameter in parameters:
-        keyword |= parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        if parameter.name in specs:
-            found.append((_Parameter(parameter.name, keyword=keyword), specs[parameter.name]))
-        else:
-            keyword = True
-    return found
 
 
 def _define(scope: Scope, value: Value) -> None:

@@ -1,0 +1,1 @@
+"""PyTorch modules, functions and exported programs, captured through `torch.export`."""
