@@ -59,12 +59,13 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
         from isomorph.parity.pytorch import TorchReference, origin_of
 
         return TorchReference(origin_of(source, specs), shell, traced=False)
-    return FunctionReference(source, shell)
+    function: Any = source
+    return FunctionReference(function, shell)
 
 
 def _of_graph(graph: Graph) -> GraphReference:
     """With the function that it was traced from, when it was traced."""
-    function = graph.extra.get("function")
+    function: Any = graph.extra.get("function")
     if hasattr(function, "wide"):  # a torch source, which computes in float64 itself
         from isomorph.parity.pytorch import TorchReference
 

@@ -159,6 +159,8 @@ def _check_place(path: Path) -> None:
         raise WriteError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
         raise WriteError(f"{path}: it is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise WriteError(f"{path}: it is a device or a pipe, not a file; name a file")
 
 
 def _locked(path: Path) -> BinaryIO:

@@ -44,10 +44,10 @@ def anchors(reference: np.ndarray, candidate: np.ndarray) -> tuple[float, ...]:
 
 
 def _ordered(reference: np.ndarray, candidate: np.ndarray) -> Iterator[float]:
-    every = np.union1d(reference, candidate)
-    only_one = np.setxor1d(reference, candidate)
+    every: np.ndarray = np.union1d(reference, candidate)
+    only_one: np.ndarray = np.setxor1d(reference, candidate)
     for number in only_one[:MOST_NUMBERS]:
-        at = int(np.searchsorted(every, number))
+        at = sum(int(other < number) for other in every)
         for other in every[max(at - 1, 0) : at + 2]:
             if other != number:
                 middle = float(number / 2 + other / 2)

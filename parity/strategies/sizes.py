@@ -82,7 +82,7 @@ def bindings(
 
 def least(name: str, constraints: Sequence[Constraint]) -> int | None:
     """The least size that the constraints on one symbol alone allow; `None` for none."""
-    alone = [c for c in constraints if c.symbols() == {name}]
+    alone = [c for c in constraints if c.symbols() == frozenset((name,))]
     around = {b + d for b in bounds_of(name, constraints) for d in range(-1, 2)}
     tried = sorted({*range(8), *(v for v in around if v >= 0)})
     return next((v for v in tried if all(c.holds({name: v}) for c in alone)), None)
@@ -94,7 +94,7 @@ def unfit(specs: Sequence[Spec], constraints: Sequence[Constraint]) -> str:
     for name in symbols_of(specs):
         size = least(name, constraints)
         if size is None:
-            stated = ", ".join(str(c) for c in constraints if c.symbols() == {name})
+            stated = ", ".join(str(c) for c in constraints if c.symbols() == frozenset((name,)))
             return f"no size of 0 or more satisfies {stated}. State a range such as {name} in 1..64"
         sizes[name] = size
     for spec in specs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import onnx
 
 
@@ -92,3 +94,12 @@ def test_user_code_that_fails_is_told_with_its_line(isomorph, tmp_path):
     done = isomorph("check", f"{source}:f")
     assert done.code == 2
     assert f"{source}:2" in done.err
+
+
+def test_what_is_no_file_is_not_overwritten(isomorph, mlp, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = isomorph("export", mlp, "-o", pipe)
+    assert done.code == 2
+    assert "pipe" in done.err
+    assert pipe.is_fifo()

@@ -57,7 +57,10 @@ def test_the_wheel_asks_for_what_pyproject_says(described: Message):
     extras = PYPROJECT["project"]["optional-dependencies"]
     wanted = {str(Requirement(line)) for line in PYPROJECT["project"]["dependencies"]}
     for extra, lines in extras.items():
-        wanted |= {str(Requirement(f'{line}; extra == "{extra}"')) for line in lines}
+        for line in lines:
+            name, _, marker = line.partition(";")
+            only = f'extra == "{extra}"' if not marker else f'({marker}) and extra == "{extra}"'
+            wanted.add(str(Requirement(f"{name}; {only}")))
     asked = {str(Requirement(line)) for line in described.get_all("Requires-Dist", [])}
     assert asked == wanted
     assert set(described.get_all("Provides-Extra", [])) == set(extras)
