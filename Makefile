@@ -5,6 +5,7 @@ PY := $(VENV)/bin/python
 PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 TYPED := build/typing
 WORKERS ?= 2
+EXTRAS ?= test
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types unit check-generated coverage models bench \
@@ -29,7 +30,7 @@ $(VENV)/installed: $(VENV)/made pyproject.toml setup.py constraints.txt compiler
 
 $(VENV)/installed-test: $(VENV)/made pyproject.toml setup.py constraints.txt compiler/__init__.py
 	@echo "installing isomorph and its test tools into $(VENV)"
-	@$(PIP_INSTALL) --no-build-isolation --editable '.[test]'
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[$(EXTRAS)]'
 	@touch $(VENV)/installed $@
 
 demo: $(VENV)/installed  ## check, export and verify a trained digit classifier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,7 @@ def load(path: str | Path) -> Graph:
 
 def trace(
     source: Any,
-    inputs: Sequence[str] = (),
+    inputs: Sequence[str] | str = (),
     *,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -89,7 +90,8 @@ def trace(
         source: a `torch.nn.Module`, an `ExportedProgram`, the path of a .pt2 file, a function on
             torch tensors, or a function written against `isomorph.array` or numpy.
         inputs: one specification per parameter, such as `x: float32[batch, 1, 8, 8] in 0..1`;
-            optional for programs, whose inputs are known.
+            a list, or one text with `;` between them; optional for programs, whose inputs are
+            known.
         input_names: names for the graph's inputs; the parameters' names by default.
         output_names: names for its outputs; `output`, `output_0`, … or dict keys by default.
 
@@ -108,8 +110,8 @@ def trace(
         from isomorph.frontends.array.trace import trace_array as capture
     else:
         raise UnsupportedError(
-            f"cannot trace {type(source).__name__} {source!r}: a torch module or program, or a "
-            "function on arrays, is expected"
+            f"cannot trace {_described(source)}: a torch module or program, or a function on "
+            "arrays, is expected"
         )
     return capture(source, parse_specs(inputs), input_names=input_names, output_names=output_names)
 
@@ -210,9 +212,9 @@ def export(
 
 def verify(
     reference: Any,
-    model: Graph | str | Path,
+    model: Graph | Run | str | Path,
     *,
-    inputs: Sequence[str] = (),
+    inputs: Sequence[str] | str = (),
     cases: int = 200,
     seed: int = 0,
     progress: Progress | None = None,
@@ -223,32 +225,38 @@ def verify(
     Args:
         reference: a graph, the path of an .onnx or .pt2 file, a torch module or program, or a
             function on arrays.
-        model: the candidate: the path of an .onnx file from any exporter, or a graph.
+        model: the candidate: the path of an .onnx file from any exporter, a graph, or what
+            `compile` gave for a device of our own kernels.
         inputs: specifications, needed for a function and optional otherwise.
         cases: how many inputs to try.
         seed: of the inputs; the same seed tries the same ones.
         progress: told each stage as it begins.
         options: passed on to `isomorph.parity.engine.verify`.
     """
+    from isomorph.frontends.spec import parse_specs
     from isomorph.parity.engine import verify as judge
 
+    listed = inputs if isinstance(inputs, (list, tuple)) else parse_specs(inputs)
     return judge(
-        reference, model, inputs=inputs, cases=cases, seed=seed, progress=progress, **options
+        reference, model, inputs=listed, cases=cases, seed=seed, progress=progress, **options
     )
 
 
 def compile(  # noqa: A001 - the name that the interface fixes
-    source: Graph | str | Path, *, device: str = "cpu"
+    source: Graph | str | Path, *, device: str = "cpu", checking: bool = False, seed: int = 0
 ) -> Run:
     """Something to call: `run(*arrays, **named)` gives the outputs as a tuple.
 
     Args:
         source: a graph, or the path of an .onnx file.
-        device: `cpu` (onnxruntime) or `reference` (the interpreter).
+        device: `cpu` (onnxruntime), `reference` (the interpreter), `cuda:0` (our own kernels), or
+            `sim:sm_90` (the same kernels on the CPU).
+        checking: for `sim:…`, check every access of every kernel.
+        seed: for `sim:…`, of the order in which threads and blocks run.
     """
     from isomorph.runtime.device import compile_graph
 
-    return compile_graph(_graph(source), device)
+    return compile_graph(_graph(source), device, checking=checking, seed=seed)
 
 
 def _silent(stage: str) -> None:
@@ -281,6 +289,14 @@ def _verbatim(graph: Graph, target: Target) -> bool:
 
     own = graph.opsets.get("", LOWEST_WRITTEN)
     return own == target.opset and own < LOWEST_WRITTEN
+
+
+def _described(source: Any) -> str:
+    """An object in a few words; an array by its dtype and shape."""
+    kind = type(source).__name__
+    if hasattr(source, "dtype") and hasattr(source, "shape"):
+        return f"{kind} of {source.dtype}, shape {tuple(source.shape)}"
+    return f"{kind} {reprlib.repr(source)}"
 
 
 def _torch_front_end() -> Any:

@@ -1,8 +1,9 @@
 """The standard `onnx.backend.base.Backend` interface, so that others' suites can drive isomorph.
 
 A model goes the whole way, load → upgrade → passes → check → downgrade → encode at its own opset,
-and then runs on a device: `CPU` is onnxruntime, `REFERENCE` the reference interpreter. What
-is refused is refused in `prepare`, with a typed error.
+and then runs on a device: `CPU` is onnxruntime, `REFERENCE` the reference interpreter. `SIM` and
+`CUDA` run our own kernels, on the CPU and on a GPU, without writing a model first. What is
+refused is refused in `prepare`, with a typed error.
 
 `onnx.backend.test` knows only the devices CPU and CUDA, and drives one Backend class per device of
 ours: `onnx.backend.test.BackendTest(isomorph.backend.CPU, __name__)`.
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
     from isomorph.ir.types import Type
 
     Engine = Callable[[dict[str, Any]], list[Any]]
-
-MISSING = {
-    "SIM": "the simulator of our kernels does not exist yet",
-    "CUDA": "our own CUDA kernels do not exist yet",
-}
-"""Devices that have a name here and nothing behind it."""
 
 
 class Prepared(BackendRep):
@@ -141,25 +136,58 @@ class REFERENCE(CPU):
 
 
 class SIM(CPU):
-    """Our kernels on the CPU; none exist yet, so every model is refused."""
+    """Our own kernels on the CPU, strict: what has no kernel is refused in `prepare`."""
 
     name = "SIM"
 
     @classmethod
-    def supports_device(cls, device: str) -> bool:  # noqa: ARG003 - part of the interface
-        """No device of this class exists yet."""
-        return False
+    def prepare(cls, model: ModelProto, device: str = "SIM", **_: Any) -> Prepared:
+        """Make a model ready; every shape that it can be run at is lowered when it comes.
+
+        Raises:
+            NoKernelError: listing every op that has no kernel.
+            DeviceError: when the device does not exist here; says what to install.
+        """
+        graph = read(model)
+        return Prepared(graph, model, _kernels(graph, cls._device(device)))
 
     @classmethod
-    def prepare(cls, model: ModelProto, device: str = "SIM", **_: Any) -> Prepared:  # noqa: ARG003
-        """Raises NoGpuError."""
-        raise _missing(cls.name)
+    def supports_device(cls, device: str) -> bool:
+        """Whether there is a C++ compiler for the simulator."""
+        from isomorph.simulator.toolchain import NoCompilerError, compiler
+
+        try:
+            compiler()
+        except NoCompilerError:
+            return False
+        return super().supports_device(device)
+
+    @classmethod
+    def _device(cls, device: str) -> str:
+        return f"sim:{device.partition(':')[2] or 'sm_90'}"
 
 
 class CUDA(SIM):
-    """Our kernels on a GPU; none exist yet, so every model is refused."""
+    """Our own kernels on an NVIDIA GPU, strict."""
 
     name = "CUDA"
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether there is a driver and a GPU."""
+        from isomorph.runtime.cuda import probe
+
+        if device.partition(":")[0] not in {"CPU", cls.name}:
+            return False
+        try:
+            probe(cls._device(device))
+        except NoGpuError:
+            return False
+        return True
+
+    @classmethod
+    def _device(cls, device: str) -> str:
+        return f"cuda:{device.partition(':')[2] or '0'}"
 
 
 CLASSES: dict[str, type[CPU]] = {c.name: c for c in (CPU, REFERENCE, SIM, CUDA)}
@@ -184,10 +212,6 @@ def supports_device(device: str) -> bool:
     """Whether models can run on a device here."""
     found = CLASSES.get(device.partition(":")[0])
     return found is not None and found.supports_device(device)
-
-
-def _missing(name: str) -> NoGpuError:
-    return NoGpuError(f"device {name}: {MISSING[name]}; CPU and REFERENCE run today")
 
 
 # -- the way there ----------------------------------------------------------------------------
@@ -238,6 +262,17 @@ def _reference(model: ModelProto) -> Engine:
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             raise RunError(f"the reference interpreter fails: {text}") from error
+
+    return run
+
+
+def _kernels(graph: Graph, device: str) -> Engine:
+    from isomorph.runtime.device import compile_graph
+
+    made = compile_graph(graph, device)
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        return [*made(**feeds)]
 
     return run
 

@@ -10,6 +10,11 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
+from isomorph.codegen import nvrtc
+from isomorph.runtime.cuda import probe
+from isomorph.runtime.errors import NoGpuError
+from isomorph.simulator.toolchain import NoCompilerError, compiler
+
 _RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
 
 
@@ -42,6 +47,7 @@ def examine() -> list[Examined]:
         _runtime_works(),
         _optional("torch", "PyTorch models", "pip install 'isomorph[torch]'"),
         _compiler(),
+        _cubins(),
     ]
 
 
@@ -110,11 +116,28 @@ def _optional(name: str, what: str, repair: str) -> Examined:
 
 
 def _compiler() -> Examined:
-    for name in ("g++", "clang++"):
-        if shutil.which(name):
-            return Examined(
-                "C++ compiler", True, f"{name}; for the kernel simulator, which is to come"
-            )
-    return Examined(
-        "C++ compiler", True, "none; only the kernel simulator, which is to come, needs one"
-    )
+    """What the simulator needs: a C++ compiler, and the tool that turns addresses into lines."""
+    name = "kernel simulator (device sim:sm_90)"
+    try:
+        found = compiler()
+    except NoCompilerError as error:
+        return Examined(name, True, f"not available: {error}")
+    if shutil.which("addr2line") is None:
+        return Examined(name, True, f"{found.version}; without addr2line, findings have no lines")
+    return Examined(name, True, found.version)
+
+
+def _cubins() -> Examined:
+    """What cubins need."""
+    try:
+        return Examined("CUDA kernels", True, f"NVRTC {nvrtc.version()} builds cubins; {_gpu()}")
+    except nvrtc.NvrtcError as error:
+        return Examined("CUDA kernels", True, f"no cubins: {error}")
+
+
+def _gpu() -> str:
+    try:
+        probe("cuda:0")
+    except NoGpuError as error:
+        return str(error).partition(". ")[0]
+    return "a driver is here"

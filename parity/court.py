@@ -13,6 +13,7 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import exact, locate, weak
 from isomorph.parity.arrays import is_float
+from isomorph.parity.compiled import Compiled
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
 from isomorph.parity.nodes import judge_nodes
@@ -395,7 +396,10 @@ class Court:
                 self.note(f"{op.type} {locate.node_name(op)!r} was {finding.reason}")
 
         try:
-            judge_nodes(self.candidate, values, sink)
+            if isinstance(self.candidate, Compiled):
+                self.candidate.judge(values, sink)
+            else:
+                judge_nodes(self.candidate, values, sink)
         except (RunError, WorkerDiedError) as error:
             self.note(f"nodes inside a branch were not judged: {error}")
         self.judged += 1

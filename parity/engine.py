@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.ir.errors import IsomorphError
 from isomorph.parity import locate, reduce, replay, structure
 from isomorph.parity.candidate import Candidate
+from isomorph.parity.compiled import Compiled
 from isomorph.parity.court import Case, Court
 from isomorph.parity.explore import Explorer
 from isomorph.parity.resolve import reference_of
@@ -19,6 +20,7 @@ from isomorph.parity.strategies.tables import Tables
 from isomorph.parity.traced import TracedReference
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
+from isomorph.runtime.device import Run
 from isomorph.runtime.errors import RuntimeLoadError
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def assert_parity(reference: Any, candidate: Graph | str | Path, **options: Any)
 
 def verify(
     reference: Any,
-    candidate: Graph | str | Path,
+    candidate: Graph | Run | str | Path,
     *,
     inputs: Sequence[Any] = (),
     cases: int = 200,
@@ -80,7 +82,8 @@ def verify(
 
     Args:
         reference: a graph, the path of an .onnx file, or a function on arrays.
-        candidate: the path of an .onnx file, whoever wrote it, or a graph (it is written first).
+        candidate: the path of an .onnx file, whoever wrote it, a graph (it is written first), or
+            what `compile` gave for a device of our own kernels.
         inputs: specifications such as `x: float32[batch, 3] in 0..1`.
         cases: how many sets of inputs to compare.
         seed: of everything random; the same seed gives the same cases.
@@ -100,7 +103,7 @@ def verify(
         raise IsomorphError(f"profile {profile!r}: expected one of {', '.join(PROFILES)}")
     started = time.monotonic()
     say = progress or _silent
-    with Candidate(candidate, worker or shared()) as model:
+    with _candidate(candidate, worker) as model:
         source = reference_of(reference, inputs, model.graph)
         problems = structure.declared(
             "input", source.inputs, model.inputs, names=names and source.named
@@ -113,7 +116,7 @@ def verify(
             if not unusable:
                 run.go(samples)
             verdict = run.verdict(problems, time.monotonic() - started)
-            if verdict.exit_code in {3, 4}:
+            if verdict.exit_code in {3, 4} and not isinstance(model, Compiled):
                 verdict = run.with_replay(verdict, replay_folder)
         finally:
             run.court.close()
@@ -122,6 +125,12 @@ def verify(
 
 def _silent(_: str) -> None:
     """Progress that nobody asked for."""
+
+
+def _candidate(candidate: Graph | Run | str | Path, worker: Worker | None) -> Candidate:
+    if isinstance(candidate, Run):
+        return Compiled(candidate)
+    return Candidate(candidate, worker or shared())
 
 
 class _Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -30,6 +31,7 @@ def command(*, as_json: bool) -> Generator[Callable[[str], None]]:
         A function to tell each stage to; it shows a spinner on a terminal, and is silent elsewhere.
     """
     from isomorph.api import ExportError, ParityError
+    from isomorph.lowering.errors import NoKernelError
 
     with _progress(as_json) as say:
         try:
@@ -38,6 +40,8 @@ def command(*, as_json: bool) -> Generator[Callable[[str], None]]:
             _fail(error, 1, as_json, error.report.to_json())
         except ParityError as error:
             _fail(error, error.verdict.exit_code, as_json, error.verdict.to_json())
+        except NoKernelError as error:
+            _fail(error, 1, as_json, {"missing": [asdict(m) for m in error.missing]})
         except IsomorphError as error:
             _fail(error, 2, as_json, None)
         except (OSError, MemoryError) as error:

@@ -19,6 +19,9 @@ def verify(
     input: options.Inputs = None,  # noqa: A002 - the option's name
     cases: options.Cases = 200,
     seed: options.Seed = 0,
+    device: Annotated[
+        str, typer.Option(help="Where MODEL runs: cpu (onnxruntime), sim:sm_90 or cuda:0.")
+    ] = "cpu",
     as_json: options.Json = False,
 ) -> None:
     """Test that MODEL computes what REF computes, on generated inputs.
@@ -33,8 +36,9 @@ def verify(
         say("read")
         found = resolve(reference)
         source = graph_of(reference, input or ()) if isinstance(found, Path) or input else found
+        candidate = model if device == "cpu" else iso.compile(model, device=device)
         verdict = iso.verify(
-            source, model, inputs=input or (), cases=cases, seed=seed, progress=say
+            source, candidate, inputs=input or (), cases=cases, seed=seed, progress=say
         )
         if as_json:
             emit(verdict.to_json())

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import ml_dtypes
 
 from isomorph.ir.dims import Constraint, Dim, Expr, parse_dim
 from isomorph.ir.errors import SpecError
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _NAME = re.compile(r"[^\W\d][\w.]*")
+_EXAMPLE = '["x: float32[batch, 3]"]'
+_RANK = 64
+_DIGITS = 400
+_LARGEST = 2**63 - 1
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf)")
 _ALIASES = {
     "float": "float32",
@@ -50,15 +57,69 @@ class InputSpec:
     domain: tuple[float, float] | None = None
 
 
-def parse_specs(texts: Sequence[str]) -> list[InputSpec]:
-    """Several specifications; raises SpecError, also for a name that is given twice."""
+def parse_specs(texts: Sequence[str] | str) -> list[InputSpec]:
+    """Several specifications: a list of texts, or one text with `;` between them.
+
+    Raises:
+        SpecError: also for a name that is given twice, and for ranges of a dim that exclude each
+            other.
+    """
     found: list[InputSpec] = []
-    for text in texts:
+    for text in _listed(texts):
         spec = parse_spec(text)
         if spec.name and any(spec.name == s.name for s in found):
             raise SpecError(f"{text!r}: input {spec.name!r} is specified twice")
         found.append(spec)
+    _check_ranges([c for spec in found for c in spec.constraints])
     return found
+
+
+def _listed(texts: object) -> list[str]:
+    if isinstance(texts, str):
+        return [piece for piece in texts.split(";") if piece.strip()] or [texts]
+    if not isinstance(texts, (list, tuple)):
+        raise SpecError(
+            f"inputs is {type(texts).__name__} {reprlib.repr(texts)}; a list of specifications "
+            f"is expected, one for each input, as in {_EXAMPLE}"
+        )
+    return [_text(item) for item in cast("Sequence[object]", texts)]
+
+
+def _text(item: object) -> str:
+    if not isinstance(item, str):
+        raise SpecError(
+            f"an input specification is {type(item).__name__} {reprlib.repr(item)}; a text is "
+            f"expected, as in {_EXAMPLE}"
+        )
+    return item
+
+
+def _check_ranges(constraints: Sequence[Constraint]) -> None:
+    """Raise SpecError for two ranges of the same dim that no size lies in."""
+    lows: dict[str, Constraint] = {}
+    highs: dict[str, Constraint] = {}
+    for constraint in constraints:
+        dim, bound = str(constraint.left), constraint.right
+        if not isinstance(bound, int):
+            continue
+        known = lows.get(dim)
+        if constraint.relation in (">=", "==") and (known is None or bound > _bound(known)):
+            lows[dim] = constraint
+        known = highs.get(dim)
+        if constraint.relation in ("<=", "==") and (known is None or bound < _bound(known)):
+            highs[dim] = constraint
+    for dim, low in lows.items():
+        high = highs.get(dim)
+        if high is not None and _bound(low) > _bound(high):
+            raise SpecError(
+                f"no size of {dim} fits: {low} ({low.reason}) contradicts {high} ({high.reason}); "
+                f"give {dim} ranges that overlap"
+            )
+
+
+def _bound(constraint: Constraint) -> int:
+    assert isinstance(constraint.right, int)  # noqa: S101 - ranges are of numbers
+    return constraint.right
 
 
 def parse_spec(text: str) -> InputSpec:
@@ -67,7 +128,9 @@ def parse_spec(text: str) -> InputSpec:
     Raises:
         SpecError: naming the text, the column, and what was expected there.
     """
-    return _Reader(text).spec()
+    spec = _Reader(_text(text)).spec()
+    _check_ranges(spec.constraints)
+    return spec
 
 
 class _Reader:
@@ -85,6 +148,8 @@ class _Reader:
         for dim, relations in self._dims():
             shape.append(dim)
             constraints += relations
+        if len(shape) > _RANK:
+            self._fail(f"{len(shape)} dims; numpy's arrays have at most {_RANK}")
         domain = self._domain(dtype)
         if self.at < len(self.text):
             self._fail("expected `in low..high` or the end")
@@ -149,14 +214,23 @@ class _Reader:
         try:
             dim = parse_dim(body)
         except SpecError:
-            self._fail(f"`{body.strip()}` is not a number, a name, or arithmetic on names", at)
+            self._fail(
+                f"`{_cut(body.strip())}` is not a number, a name, or arithmetic on names", at
+            )
         if isinstance(dim, int) and dim < 0:
             self._fail(f"dim {dim} is negative", at)
+        if isinstance(dim, int) and dim > _LARGEST:
+            self._fail(f"dim {reprlib.repr(dim)} is more than {_LARGEST}, the largest int64", at)
         if not word:
             return dim, []
         if not isinstance(dim, Expr):
             self._fail(f"dim {dim} is a number already; a range is for a name", at)
         low, high = self._range(span, start + len(body) + len(word), whole=True)
+        for bound in (low, high):
+            if -math.inf < bound < 0:
+                self._fail(f"a range of {dim} with {bound}: no dim is negative", at)
+            if _LARGEST < bound < math.inf:
+                self._fail(f"a range of {dim} beyond {_LARGEST}, the largest int64", at)
         reason = f"declared in {self.text!r}"
         relations: list[Constraint] = []
         if low == high:
@@ -181,8 +255,24 @@ class _Reader:
         low, high = self._range(span, start, whole=whole)
         if dtype is DType.STRING:
             self._fail("strings have no range", start)
+        self._fits(dtype, low, high, start)
         self.at = len(self.text)
         return low, high
+
+    def _fits(self, dtype: DType, low: float, high: float, start: int) -> None:
+        """Fail when a range has numbers that the element type does not hold."""
+        if dtype is DType.BOOL:
+            least, most = 0, 1
+        elif dtype.is_integer or dtype.is_float:
+            kinds: Any = ml_dtypes
+            limits = (kinds.finfo if dtype.is_float else kinds.iinfo)(dtype.numpy)
+            number = float if dtype.is_float else int
+            least, most = number(limits.min), number(limits.max)
+        else:
+            return
+        for bound in (low, high):
+            if math.isfinite(bound) and not least <= bound <= most:
+                self._fail(f"{bound} is outside {dtype}, which holds {least}..{most}", start + 1)
 
     def _range(self, span: str, start: int, *, whole: bool) -> tuple[float, float]:
         low_text, dots, high_text = span.partition("..")
@@ -203,6 +293,8 @@ class _Reader:
             self._fail(f"`{word}` is not a number", at)
         if whole and not re.fullmatch(r"[+-]?\d+", word):
             self._fail(f"`{word}` is not an integer", at)
+        if len(word) > _DIGITS:
+            self._fail(f"a number of {len(word)} digits", at)
         return int(word) if whole else float(word)
 
     def _space(self) -> None:
@@ -212,9 +304,13 @@ class _Reader:
     def _fail(self, what: str, at: int | None = None) -> NoReturn:
         column = (self.at if at is None else at) + 1
         raise SpecError(
-            f"{self.text!r}, column {column}: {what} "
+            f"{_cut(self.text)!r}, column {column}: {what} "
             "(the form is `name: dtype[dim, …]`, as in `x: float32[batch in 1..64, 3] in 0..1`)"
         )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:150]} … {text[-40:]}"
 
 
 def _partition_in(text: str) -> tuple[str, str, str]:

@@ -11,17 +11,20 @@ import numpy as np
 from isomorph.ir.dims import Expr
 from isomorph.ir.interpret import Program
 from isomorph.ir.types import DType, SequenceType, TensorType
-from isomorph.runtime.errors import DeviceError, InputError, NoGpuError
+from isomorph.runtime.errors import DeviceError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Value
     from isomorph.ir.types import Shape
+    from isomorph.runtime.plan import Plan
 
 DEVICES = {
     "cpu": "onnxruntime on the CPU",
     "reference": "the interpreter, op by op in numpy",
+    "cuda:0": "our own kernels on an NVIDIA GPU",
+    "sim:sm_90": "the same kernels on the CPU, in a simulator that can check them",
 }
 
 
@@ -47,7 +50,7 @@ class Run:
         self.device = device
         self.inputs = tuple(v.name for v in graph.inputs)
         self.outputs = tuple(v.name for v in graph.outputs)
-        self._engine = engine
+        self.engine = engine
 
     def __call__(self, *arrays: Any, **named: Any) -> tuple[Any, ...]:
         """The outputs in graph order; inputs by position, by name, or mixed.
@@ -56,7 +59,26 @@ class Run:
             InputError: when inputs are missing, unknown, or of the wrong type or shape.
             RunError: when the device fails on them.
         """
-        return tuple(self._engine(bind(self.graph, arrays, named)))
+        return tuple(self.engine(bind(self.graph, arrays, named)))
+
+    @property
+    def plan(self) -> Plan:
+        """The kernels of the latest shapes and their memory; for `sim:…` and `cuda:N`.
+
+        Raises:
+            DeviceError: when the device has no kernels of ours, or no shapes are known yet.
+        """
+        found = getattr(self.engine, "plan", None)
+        if found is None:
+            raise DeviceError(
+                f"device {self.device!r} has no plan"
+                + (
+                    "; run it once, then its shapes are known"
+                    if hasattr(self.engine, "plan")
+                    else ""
+                )
+            )
+        return found
 
     def named(self, *arrays: Any, **named: Any) -> dict[str, Any]:
         """The outputs by name."""
@@ -66,26 +88,53 @@ class Run:
         return f"Run({', '.join(self.inputs)} -> {', '.join(self.outputs)}, device={self.device!r})"
 
 
-def compile_graph(graph: Graph, device: str = "cpu") -> Run:
+def compile_graph(
+    graph: Graph, device: str = "cpu", *, checking: bool = False, seed: int = 0
+) -> Run:
     """Make a graph callable on a device.
 
+    Args:
+        graph: any graph.
+        device: see `DEVICES`.
+        checking: for `sim:…`, check every access of every kernel; slow.
+        seed: for `sim:…`, of the order in which threads and blocks run.
+
     Raises:
-        NoGpuError: for `cuda:N` and `sim:…`, which have no kernels yet.
         DeviceError: for a name that is no device.
+        NoGpuError: for `cuda:N` without a driver or a GPU; says what to install.
+        NoCompilerError: for `sim:…` without a C++ compiler.
+        NoKernelError: listing every op that has no kernel, for `sim:…` and `cuda:N`.
         RuntimeLoadError: when onnxruntime refuses the model.
     """
+    kind, _, rest = device.partition(":")
+    if (checking or seed) and kind != "sim":
+        raise DeviceError(f"device {device!r} does not check kernels; 'sim:sm_90' does")
     if device == "cpu":
         return Run(graph, device, _OnnxRuntime(graph))
     if device == "reference":
-        program = Program(graph)
-        return Run(graph, device, program.run)
+        return Run(graph, device, Program(graph).run)
+    if kind == "cuda":
+        from isomorph.runtime.cuda import CudaMachine
+        from isomorph.runtime.program import KernelEngine
+
+        return Run(graph, device, KernelEngine(graph, CudaMachine(device)))
+    if kind == "sim":
+        return _simulated(graph, device, rest or "sm_90", checking=checking, seed=seed)
     known = "; ".join(f"{name!r}: {what}" for name, what in DEVICES.items())
-    if device.partition(":")[0] in {"cuda", "sim"}:
-        raise NoGpuError(
-            f"device {device!r}: our own kernels do not exist yet in this release. "
-            f"Devices that run today: {known}"
-        )
     raise DeviceError(f"no device is called {device!r}. Devices: {known}")
+
+
+def _simulated(graph: Graph, device: str, arch: str, *, checking: bool, seed: int) -> Run:
+    from isomorph.codegen.spec import PORTABLE
+    from isomorph.runtime.program import KernelEngine
+    from isomorph.runtime.sim import SimMachine
+    from isomorph.simulator.toolchain import compiler
+
+    if arch not in PORTABLE:
+        known = ", ".join(f"'sim:{a}'" for a in PORTABLE)
+        raise DeviceError(f"device {device!r}: kernels exist for {known}")
+    compiler()
+    return Run(graph, device, KernelEngine(graph, SimMachine(arch, checking=checking, seed=seed)))
 
 
 def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:

@@ -8,7 +8,7 @@ class DeviceError(IsomorphError):
 
 
 class NoGpuError(DeviceError):
-    """A device that this release has no kernels for yet, or that this machine does not have."""
+    """A GPU that this machine does not have; the text says what to install."""
 
 
 class RuntimeLoadError(IsomorphError):

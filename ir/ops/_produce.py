@@ -70,6 +70,8 @@ def range_(ctx: Context) -> Types:
     arrays = [ctx.array(i) for i in range(3)]
     if all(a is not None and a.size == 1 for a in arrays):
         first, limit, step = (a.reshape(-1)[0] for a in arrays if a is not None)
+        if not step:
+            raise ctx.error("delta is 0; the range would never end")
         count = range_length(first, limit, step, dtype)
         if dtype.is_integer and count <= CONTENT_LIMIT:
             ctx.know(tuple(int(first) + i * int(step) for i in range(count)))

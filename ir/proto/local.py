@@ -19,6 +19,9 @@ Key = tuple[str, str, str]
 MOST_EXPANDED = 2_000_000
 """Nodes that a model's function calls may expand to."""
 
+MOST_NESTED = 64
+"""Functions that may call each other in a row; expanding them recurses."""
+
 
 class Functions:
     """The local functions of a model."""
@@ -41,14 +44,22 @@ class Functions:
 
         Raises:
             InvalidModelError: when functions call each other in a circle.
-            UnsupportedError: when they expand to too many nodes.
+            UnsupportedError: when they expand to too many nodes, or nest too deeply.
         """
         if not self.known:
             return
         calls = {key: list(self._calls(p.node)) for key, p in self.known.items()}
         sizes: dict[Key, int] = {}
+        depths: dict[Key, int] = {}
         for start in calls:
             self._measure(start, calls, sizes)
+        for key in sizes:  # callees come before their callers
+            depths[key] = 1 + max((depths.get(c, 0) for c in calls[key]), default=0)
+        deepest = max(depths.values())
+        if deepest > MOST_NESTED:
+            raise UnsupportedError(
+                f"its local functions call each other {deepest} deep; up to {MOST_NESTED} are read"
+            )
         total = sum(sizes.get(key, 1) for g in graphs for key in self._calls(g.node))
         if total > MOST_EXPANDED:
             raise UnsupportedError(

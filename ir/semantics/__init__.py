@@ -79,7 +79,9 @@ class Impl:
     until: int = 10**6
 
 
-SEMANTICS: Manifest[tuple[Impl, ...]] = Manifest("isomorph.ir.semantics", "SEMANTICS", FAMILIES)
+SEMANTICS: Manifest[tuple[Impl, ...]] = Manifest(
+    "isomorph.ir.semantics", "SEMANTICS", (*FAMILIES, "internal")
+)
 
 
 def evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -46,9 +47,9 @@ class FoldConstants:
         for op in graph.sorted_ops():
             if not _foldable(op):
                 continue
-            operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
             if not self._affordable(graph, op):
                 continue
+            operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
             try:
                 results = evaluate(op, operands, wide=True)
             except UnsupportedError:
@@ -67,7 +68,7 @@ class FoldConstants:
         if not all(isinstance(k, TensorType) and k.static_shape is not None for k in kinds):
             return op.type == "Constant"
         made = sum(
-            int(np.prod(k.static_shape or ())) * max(k.dtype.bits, 8) // 8
+            prod(k.static_shape or ()) * max(k.dtype.bits, 8) // 8
             for k in kinds
             if isinstance(k, TensorType)
         )

@@ -14,8 +14,10 @@ from onnx.backend.base import Backend
 from isomorph import backend
 from isomorph.exporters.coverage.report import ExportError
 from isomorph.ir.errors import InvalidModelError, IsomorphError
+from isomorph.lowering.errors import NoKernelError
 from isomorph.runtime.errors import DeviceError, InputError, NoGpuError
 from tests.backend import conformance
+from tests.kernels.support import needs_compiler
 
 SAMPLE = 60
 """Cases of the node suite that are judged anew, another choice each time."""
@@ -143,11 +145,25 @@ def test_what_is_no_model_is_refused():
         backend.prepare(onnx.ModelProto())
 
 
-@pytest.mark.parametrize("device", ["SIM", "CUDA", "CUDA:1"])
-def test_devices_without_kernels_refuse_by_name(device: str):
+@pytest.mark.parametrize("device", ["CUDA", "CUDA:1"])
+def test_a_gpu_that_is_not_there_is_refused_by_name(device: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("isomorph.runtime.cuda.LIBRARY", "libcuda-that-is-not-there.so.1")
     assert not backend.supports_device(device)
-    with pytest.raises(NoGpuError, match="not exist yet"):
+    with pytest.raises(NoGpuError, match="no NVIDIA driver"):
         backend.prepare(one_op("Neg", [FLOAT], FLOAT), device)
+
+
+@needs_compiler
+def test_the_simulator_runs_a_model_on_our_kernels():
+    prepared = backend.prepare(one_op("Neg", [FLOAT], FLOAT), "SIM")
+    (found,) = prepared.run([np.arange(4, dtype=np.float32).reshape(2, 2)])
+    assert found.tolist() == [[0, -1], [-2, -3]]
+
+
+@needs_compiler
+def test_what_has_no_kernel_is_refused_in_prepare():
+    with pytest.raises(NoKernelError, match="no kernel computes Det"):
+        backend.prepare(one_op("Det", [FLOAT], FLOAT), "SIM")
 
 
 def test_an_unknown_device_is_refused():
@@ -158,7 +174,8 @@ def test_an_unknown_device_is_refused():
 def test_there_is_a_backend_class_per_device():
     for name, kind in backend.CLASSES.items():
         assert issubclass(kind, Backend)
-        assert kind.supports_device("CPU") == (name in conformance.DEVICES)
+        if name in conformance.DEVICES:
+            assert kind.supports_device("CPU")
 
 
 # -- conformance ------------------------------------------------------------------------------

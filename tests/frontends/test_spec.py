@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +67,16 @@ def test_meaning(text: str, name: str, kind: str, constraints: list[str], domain
         ("x: int64[2] in 0..1.5", 19, "`1.5` is not an integer"),
         ("x: string[2] in 0..1", 16, "strings have no range"),
         ("2x: float32[3]", 1, "expected a name"),
+        (f"x: float32[{2**63}]", 12, "the largest int64"),
+        (f"x: float32[n in 1..{2**63}]", 12, "the largest int64"),
+        ("x: float32[n in -5..-1]", 12, "no dim is negative"),
+        ("x: float32[n in -5..5]", 12, "no dim is negative"),
+        ("x: uint8[n] in -5..5", 16, "-5 is outside uint8, which holds 0..255"),
+        ("x: int8[n] in 0..1000", 15, "1000 is outside int8, which holds -128..127"),
+        ("x: uint4[n] in 0..16", 16, "16 is outside uint4, which holds 0..15"),
+        ("x: bool[n] in 0..2", 15, "2 is outside bool"),
+        ("x: float16[n] in 0..1e9", 18, "outside float16, which holds -65504.0..65504.0"),
+        (f"x: float32[{','.join('1' * 65)}]", 142, "65 dims"),
         ("", 1, "expected an element type"),
         ("x:", 3, "expected an element type"),
     ],
@@ -77,9 +89,42 @@ def test_errors_name_the_column(text: str, column: int, words: str):
     assert words in shown
 
 
+@pytest.mark.parametrize(
+    "dim", ["(" * 5000 + "n" + ")" * 5000, "9" * 5000, "n in 1.." + "9" * 5000]
+)
+def test_a_long_text_is_not_printed_whole(dim: str):
+    with pytest.raises(SpecError) as caught:
+        parse_spec(f"x: float32[{dim}]")
+    assert len(str(caught.value)) < 800
+
+
 def test_a_name_is_given_once():
     with pytest.raises(SpecError, match="'x' is specified twice"):
         parse_specs(["x: float32[3]", "y: int64[2]", "x: float32[3]"])
+
+
+def test_ranges_that_exclude_each_other_are_both_named():
+    for texts in (
+        ["x: float32[n in 4..64, n in 2..3]"],
+        ["x: float32[n in 4..64]", "y: float32[n in ..3]"],
+        ["x: float32[n in 4..4]", "y: float32[n in 5..5]"],
+    ):
+        with pytest.raises(SpecError, match=r"no size of n fits: .* contradicts ") as caught:
+            parse_specs(texts)
+        assert all(text in str(caught.value) for text in texts)
+    assert parse_specs(["x: float32[n in 1..64, n in 2..3] in ..inf"])
+
+
+def test_one_text_holds_one_specification_or_several():
+    assert parse_specs("x: float32[2]") == parse_specs(["x: float32[2]"])
+    both = ["x: float32[2]", "y: int64[n]"]
+    assert [s.name for s in parse_specs("; ".join(both) + ";")] == ["x", "y"]
+
+
+@pytest.mark.parametrize("given_", [None, 5, {"x": "float32[2]"}, [None], [("x", (2,))], [b"x"]])
+def test_what_is_no_text_is_told_what_is_expected(given_: Any):
+    with pytest.raises(SpecError, match=r"is expected, .*as in"):
+        parse_specs(given_)
 
 
 @given(

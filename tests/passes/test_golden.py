@@ -11,9 +11,10 @@ from isomorph.ir.interpret import interpret
 from isomorph.ir.types import TensorType
 from isomorph.ir.verify import verify
 from isomorph.passes.canonical import CANONICAL
+from isomorph.passes.fuse import FOLD_SHAPES, FUSE
 from tests.passes import golden
 
-PASSES = {p.name: p for p in CANONICAL.passes}
+PASSES = {p.name: p for p in (*CANONICAL.passes, FOLD_SHAPES, *FUSE.passes)}
 CASES = [(name, case) for name in sorted(PASSES) for case in golden.read(name)]
 IDS = [f"{name}: {case.title}" for name, case in CASES]
 

@@ -93,10 +93,23 @@ def test_an_unknown_device_is_told_the_known_ones():
         compile_graph(two_outputs(), "tpu")
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:0", "sim:sm_90"])
-def test_kernels_do_not_exist_yet(device: str):
-    with pytest.raises(NoGpuError, match="do not exist yet"):
+@pytest.mark.parametrize("device", ["cuda", "cuda:0"])
+def test_a_machine_without_a_driver_is_told_what_to_install(
+    device: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("isomorph.runtime.cuda.LIBRARY", "libcuda-that-is-not-there.so.1")
+    with pytest.raises(NoGpuError, match=r"pip install 'isomorph\[cuda\]'.*sim:sm_90"):
         compile_graph(two_outputs(), device)
+
+
+def test_the_simulator_knows_its_architectures():
+    with pytest.raises(DeviceError, match="'sim:sm_80'"):
+        compile_graph(two_outputs(), "sim:sm_42")
+
+
+def test_only_the_simulator_checks():
+    with pytest.raises(DeviceError, match="does not check kernels"):
+        compile_graph(two_outputs(), "cpu", checking=True)
 
 
 def test_compile_is_the_public_name():

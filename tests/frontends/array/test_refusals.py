@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import isomorph as iso
 from isomorph import array as xp
 from isomorph.frontends.array import TraceError
+from isomorph.ir.errors import SpecError, UnsupportedError
 from isomorph.ir.interpret import interpret
 from tests.frontends.array.tracing import agree, line_of, refused, traced
 
@@ -133,6 +135,26 @@ class TestRefusals:
     def test_an_error_ends_the_trace_and_the_next_one_starts_afresh(self):
         refused(lambda x: x if x.any() else x, "x: float32[3]")
         assert len(traced(lambda x: x + 1, "x: float32[3]")) == 1
+
+
+class TestInterface:
+    def test_inputs_may_be_one_text(self):
+        def fn(x: Any, y: Any) -> Any:
+            return x * y
+
+        graph = iso.trace(fn, "x: float32[n]; y: float32[n]")
+        verdict = iso.verify(fn, graph, inputs="x: float32[n]; y: float32[n]", cases=20)
+        assert [v.name for v in graph.inputs] == ["x", "y"]
+        assert verdict.exit_code == 0, str(verdict)
+
+    def test_what_is_no_function_is_told_in_a_few_words(self):
+        with pytest.raises(UnsupportedError, match=r"ndarray of float64, shape \(90, 90\)"):
+            iso.trace(np.ones((90, 90)), ["x: float32[n]"])
+
+    def test_inputs_of_another_kind_are_refused(self):
+        for call in (iso.trace, lambda fn, inputs: iso.verify(fn, "none.onnx", inputs=inputs)):
+            with pytest.raises(SpecError, match="a list of specifications is expected"):
+                call(lambda x: x, None)
 
 
 class TestInPlace:

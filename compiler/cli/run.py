@@ -1,0 +1,58 @@
+"""`isomorph run`: a model on a device, from arrays in a file to arrays in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isomorph.cli import options
+from isomorph.cli.console import command, emit
+
+
+def run(
+    source: options.SourceArgument,
+    sample: Annotated[Path, typer.Option(help="An .npz file with one array per input, by name.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="An .npz file for the outputs.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, reference, sim:sm_90 or cuda:0.")] = "cpu",
+    checking: Annotated[
+        bool, typer.Option("--checking", help="On sim:…, check every access of every kernel.")
+    ] = False,
+    input: options.Inputs = None,  # noqa: A002 - the option's name
+    seed: Annotated[int, typer.Option(help="On sim:…, of the order of threads and blocks.")] = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Run SOURCE on a device.
+
+    Exit code 0: done. 1: ops without a kernel, all of them listed. 2: bad call, unreadable input,
+    no such device, or the run failed.
+    """
+    with command(as_json=as_json) as say:
+        import numpy as np
+
+        import isomorph as iso
+        from isomorph.cli.source import SourceError, graph_of
+
+        say("read")
+        graph = graph_of(source, input or ())
+        try:
+            with np.load(sample) as file:
+                arrays: dict[str, Any] = {name: file[name] for name in file.files}
+        except (OSError, ValueError) as error:
+            raise SourceError(f"--sample {sample} cannot be read as .npz: {error}") from None
+        say("compile")
+        made = iso.compile(graph, device=device, checking=checking, seed=seed)
+        say("run")
+        results = made.named(**arrays)
+        if output is not None:
+            saved: dict[str, Any] = {name: np.asarray(a) for name, a in results.items()}
+            np.savez(output, **saved)
+        shown = {n: f"{np.asarray(a).dtype}{list(np.shape(a))}" for n, a in results.items()}
+        if as_json:
+            emit({"schema_version": 1, "device": device, "outputs": shown, "path": output})
+            return
+        for name, kind in shown.items():
+            print(f"{name}: {kind}")

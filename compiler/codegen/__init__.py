@@ -1,0 +1,1 @@
+"""From a `KernelSpec` to one CUDA source, and from that to cubins."""

@@ -1,0 +1,72 @@
+// The dialect: all that a kernel may use. NVRTC compiles it to PTX, a host compiler to the simulator.
+#pragma once
+#ifdef __CUDACC_RTC__
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef int int32_t;
+typedef long long int64_t;
+#define DEV __device__ __forceinline__
+#define SHARED(T, NAME, DIMS) __shared__ __align__(128) T NAME DIMS
+#define DYNAMIC_SHARED(NAME) extern __shared__ __align__(1024) unsigned char NAME[]
+#define HOST_ENTRY(NAME)
+#else
+#include "sim.hpp"
+#define DEV inline __attribute__((always_inline))
+#endif
+#define KERNEL extern "C" __global__
+#define UNROLL _Pragma("unroll")
+
+#define INFINITE __uint_as_float(0x7f800000u)
+
+// ---- element types: arithmetic is in float32, storage is any of these
+struct half_t { uint16_t bits; };
+struct bool_t { uint8_t byte; };
+#ifdef __CUDACC_RTC__
+DEV float to_f(half_t h) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
+  return f;
+}
+DEV half_t to_half(float f) {
+  half_t h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
+  return h;
+}
+#else
+DEV float to_f(half_t h) {
+  _Float16 v;
+  __builtin_memcpy(&v, &h.bits, 2);
+  return float(v);
+}
+DEV half_t to_half(float f) {
+  _Float16 v = _Float16(f);
+  half_t h;
+  __builtin_memcpy(&h.bits, &v, 2);
+  return h;
+}
+#endif
+DEV float to_f(float f) { return f; }
+DEV float to_f(bool_t b) { return b.byte ? 1.0f : 0.0f; }
+template <class T> struct from;
+template <> struct from<float> { DEV static float f(float v) { return v; } };
+template <> struct from<half_t> { DEV static half_t f(float v) { return to_half(v); } };
+template <> struct from<bool_t> { DEV static bool_t f(float v) { return bool_t{uint8_t(v != 0.0f)}; } };
+template <class T> DEV T from_f(float v) { return from<T>::f(v); }
+DEV float round_half(float v) { return to_f(to_half(v)); }
+DEV bool is_nan(float v) { return v != v; }
+
+template <class T> DEV T smaller(T a, T b) { return a < b ? a : b; }
+template <class T> DEV T larger(T a, T b) { return a > b ? a : b; }
+DEV float max_nan(float a, float b) { return a > b || is_nan(a) ? a : b; }  // a NaN wins
+DEV float min_nan(float a, float b) { return a < b || is_nan(a) ? a : b; }
+
+// ---- functions of expressions, without overflow or cancellation in their tails
+DEV float sigmoid(float x) {
+  float e = expf(-fabsf(x));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+DEV float softplus(float x) { return max_nan(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+DEV float gelu_erf(float x) { return 0.5f * x * erfcf(-0.70710678118654752f * x); }
+DEV float gelu_tanh(float x) { return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)); }

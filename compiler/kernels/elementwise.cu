@@ -1,0 +1,21 @@
+// out[i] = Body(i): a chain of elementwise operations, its operands broadcast by strides.
+#include "dialect/memory.cuh"
+#include "spec.cuh"
+
+struct Params { T* out; uint32_t n; };
+
+KERNEL void __launch_bounds__(256) elementwise(const Params p, const Epilogue body) {
+  uint32_t i = (blockIdx.x * 256 + threadIdx.x) * VECTOR;
+  if (i + VECTOR <= p.n) {
+    float v[VECTOR] = {};
+    body(v, i);
+    store<true>(p.out + i, v);
+  } else {
+    for (; i < p.n; i++) {
+      float v[1] = {};
+      body(v, i);
+      p.out[i] = from_f<T>(v[0]);
+    }
+  }
+}
+HOST_ENTRY(elementwise)

@@ -1,0 +1,44 @@
+// Normalizations of rows: softmax, log-softmax, and to mean 0 and (or) variance 1; scale and bias are
+// the epilogue's. A row is `columns` elements that lie `inner` apart; each step reads it again.
+#include "dialect/memory.cuh"
+#include "dialect/reduce.cuh"
+#include "spec.cuh"
+
+struct Params {
+  const T* x;
+  T_OUT* out;
+  uint32_t rows, columns, inner;
+  float epsilon;
+};
+enum { SOFTMAX, LOG_SOFTMAX, LAYER, RMS };
+constexpr int STEP = WARPS * 32;
+
+template <class F, class G> DEV float over_row(const T* x, uint32_t columns, uint32_t inner, G g) {
+  float v = F::none();
+  for (uint32_t e = threadIdx.x; e < columns; e += STEP) v = F::join(v, g(to_f(x[e * inner])));
+  return block_reduce<F, WARPS>(v);
+}
+KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue) {
+  uint32_t row = blockIdx.x, columns = p.columns, inner = p.inner;
+  uint32_t base = row / inner * columns * inner + row % inner;
+  const T* x = p.x + base;
+  float shift = 0.0f, factor = 1.0f;
+  if constexpr (KIND == SOFTMAX || KIND == LOG_SOFTMAX) {
+    shift = over_row<Largest>(x, columns, inner, [](float v) { return v; });
+    float sum = over_row<Sum>(x, columns, inner, [&](float v) { return expf(v - shift); });
+    factor = KIND == SOFTMAX ? sum : logf(sum);
+  } else {
+    if constexpr (KIND == LAYER) shift = over_row<Sum>(x, columns, inner, [](float v) { return v; }) / columns;
+    float square = over_row<Sum>(x, columns, inner, [&](float v) { return (v - shift) * (v - shift); });
+    factor = 1.0f / sqrtf(square / columns + p.epsilon);
+  }
+  for (uint32_t e = threadIdx.x; e < columns; e += STEP) {
+    float v[1] = {to_f(x[e * inner]) - shift};
+    if constexpr (KIND == SOFTMAX) v[0] = expf(v[0]) / factor;
+    if constexpr (KIND == LOG_SOFTMAX) v[0] -= factor;
+    if constexpr (KIND == LAYER || KIND == RMS) v[0] *= factor;
+    epilogue(v, base + e * inner);
+    p.out[base + e * inner] = from_f<T_OUT>(v[0]);
+  }
+}
+HOST_ENTRY(rows)

@@ -1,0 +1,243 @@
+"""What lowering rules see: a group of ops, its operands, and its elementwise part as a functor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from isomorph.codegen.functor import Operand, access, render
+from isomorph.codegen.spec import CTYPES, INDICES, WORDS, Block, Launch
+from isomorph.ir.types import DType, TensorType
+from isomorph.lowering.errors import NoKernel
+from isomorph.lowering.expressions import EXPRESSIONS
+from isomorph.passes.fuse.group import FUSED, is_pointwise
+from isomorph.passes.tile import DEVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Graph, Op, Value
+    from isomorph.passes.tile import DeviceData
+
+MOST_ELEMENTS = 2**31 - 1
+"""Kernels index with 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A result that is its operand under another shape."""
+
+    source: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Functor:
+    """A group's elementwise part.
+
+    Attributes:
+        code: the struct `Epilogue`.
+        block: its parameters.
+        in_place: operands that are read at the very index that is written.
+    """
+
+    code: str
+    block: Block
+    in_place: tuple[Value, ...]
+
+
+class Group:
+    """One op, or the ops of one `Fused` op: an anchor at most, then pointwise ops.
+
+    Attributes:
+        op: of the graph.
+        anchor: the op that is not pointwise, if there is one.
+        pointwise: the rest, in order.
+        output: the result, as a value of the graph.
+        arch: the architecture that is lowered for.
+        status: the value that stands for the device's status word.
+    """
+
+    def __init__(self, op: Op, arch: str, status: Value) -> None:
+        self.op = op
+        self.arch = arch
+        self.status = status
+        self._outer: dict[Value, Value] = {}
+        ops = [op]
+        if op.key == FUSED:
+            body: Graph = op.attributes["body"]
+            ops = body.sorted_ops()
+            self._outer = dict(zip(body.captures, op.captures, strict=True))
+        anchors = [m for m in ops if not is_pointwise(m)]
+        self.anchor = anchors[0] if anchors else None
+        self.pointwise = [m for m in ops if m is not self.anchor]
+        self.output = op.output
+
+    @property
+    def device(self) -> DeviceData:
+        """Figures of the device for the cost model."""
+        return DEVICES[self.arch]
+
+    def operand(self, index: int) -> Value:
+        """An operand of the anchor, as a value of the graph."""
+        found = self.optional(index)
+        if found is None:
+            raise NoKernel(f"operand {index} is absent")
+        return found
+
+    def optional(self, index: int) -> Value | None:
+        """The same, `None` when it is absent."""
+        value = self.main.input(index)
+        return None if value is None else self._outer.get(value, value)
+
+    @property
+    def result(self) -> Value:
+        """What the anchor computes, before the pointwise ops."""
+        return self.main.output
+
+    @property
+    def main(self) -> Op:
+        """The anchor; raises NoKernel when there is none."""
+        if self.anchor is None:
+            raise NoKernel("a pointwise group has no anchor")
+        return self.anchor
+
+    def alone(self) -> None:
+        """Refuse results that the kernel does not write."""
+        extra = [v for v in self.main.outputs[1:] if v is not None]
+        if extra:
+            raise NoKernel(
+                f"its further results ({', '.join(v.name for v in extra)}) are not computed"
+            )
+
+    def functor(
+        self,
+        first: Sequence[tuple[Value, tuple[int, ...], str]] = (),
+        *,
+        exclude: Sequence[Value] = (),
+    ) -> Functor:
+        """The pointwise ops as a functor.
+
+        Args:
+            first: operands of the anchor that come before them, each with the shape it is seen in
+                (aligned to the result's last axes) and a form such as `({x} + {a})`.
+            exclude: operands that the result must not replace in place.
+        """
+        shape = shape_of(self.output)
+        operands: list[Operand] = []
+        lines: list[tuple[str, str]] = []
+        names: dict[Value, str] = {}
+        current = "x"
+
+        def read(value: Value, seen: Sequence[int]) -> str:
+            operand = Operand(value, read_as(value), access(shape, broadcast_strides(seen, shape)))
+            if operand not in operands:
+                operands.append(operand)
+            return f"a{operands.index(operand)}"
+
+        def line(text: str) -> str:
+            lines.append((f"t{len(lines)}", text))
+            return lines[-1][0]
+
+        for value, seen, form in first:
+            current = line(form.format(x=current, a=read(value, seen)))
+        if self.anchor is not None:
+            names[self.result] = current
+        for op in self.pointwise:
+            arguments: list[str] = []
+            for index, inner in enumerate(op.inputs):
+                if inner is None:
+                    continue
+                if inner in names:
+                    arguments.append(names[inner])
+                    continue
+                value = self._outer.get(inner, inner)
+                seen = shape_of(value)
+                if op.type == "BatchNormalization" and index:
+                    seen = (*seen, *[1] * (len(shape) - 2))
+                arguments.append(read(value, seen))
+            current = names[op.output] = line(EXPRESSIONS[op.type](op, arguments))
+        words = tuple(w for o in operands for w in o.access.words)
+        block = Block(tuple(o.value for o in operands), words)
+        size = itemsize(self.output)
+        once = [o.value for o in operands if o.access.kind == "full" and itemsize(o.value) == size]
+        seen_often = [o.value for o in operands if o.access.kind != "full"]
+        in_place = tuple(v for v in once if v not in seen_often and v not in exclude)
+        return Functor(render(operands, lines, current), block, in_place)
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The static shape; raises NoKernel."""
+    kind = value.type
+    shape = kind.static_shape if isinstance(kind, TensorType) else None
+    if shape is None:
+        raise NoKernel(f"%{value.name} is {kind}: its shape depends on data")
+    if prod(shape) > MOST_ELEMENTS:
+        raise NoKernel(f"%{value.name} has {prod(shape)} elements, kernels take {MOST_ELEMENTS}")
+    return shape
+
+
+def dtype_of(value: Value) -> DType:
+    """The element type; raises NoKernel."""
+    if not isinstance(value.type, TensorType):
+        raise NoKernel(f"%{value.name} is {value.type}, not a tensor")
+    return value.type.dtype
+
+
+def ctype(value: Value) -> str:
+    """The dialect's name of the element type; raises NoKernel for those that are not computed."""
+    dtype = dtype_of(value)
+    if dtype not in CTYPES:
+        known = ", ".join(map(str, CTYPES))
+        raise NoKernel(f"%{value.name} is {dtype}; kernels compute {known}")
+    return CTYPES[dtype]
+
+
+def read_as(value: Value) -> str:
+    """The dialect's name of the element type of an expression's operand; raises NoKernel."""
+    return INDICES.get(dtype_of(value)) or ctype(value)
+
+
+def floating(*values: Value) -> str:
+    """The dialect's name of the float type that all of them share; raises NoKernel."""
+    kinds = {ctype(v) for v in values}
+    if len(kinds) != 1 or kinds == {"bool_t"}:
+        raise NoKernel(f"its operands are {', '.join(str(v.type) for v in values)}")
+    return kinds.pop()
+
+
+def itemsize(value: Value) -> int:
+    """Bytes of one element; raises NoKernel for strings and packed types."""
+    dtype = dtype_of(value)
+    if dtype.bits < 8 and dtype is not DType.BOOL:
+        raise NoKernel(f"%{value.name} is {dtype}, whose elements are no whole bytes")
+    return dtype.numpy.itemsize
+
+
+def word(value: Value) -> str:
+    """The unsigned type that elements are moved as; raises NoKernel."""
+    size = itemsize(value)
+    if size not in WORDS:
+        raise NoKernel(f"elements of {size} bytes are not moved")
+    return WORDS[size]
+
+
+def strides_of(shape: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def broadcast_strides(shape: Sequence[int], target: Sequence[int]) -> tuple[int, ...]:
+    """Strides of a tensor along the axes of a shape that it broadcasts to."""
+    if len(shape) > len(target):
+        raise NoKernel(f"shape {tuple(shape)} does not broadcast to {tuple(target)}")
+    own = [0 if d == 1 else s for d, s in zip(shape, strides_of(shape), strict=True)]
+    return (*[0] * (len(target) - len(shape)), *own)
+
+
+def blocks(count: int, per_block: int) -> int:
+    """How many blocks cover a count."""
+    return -(-count // per_block)
+
+
+Lowered = list[Launch] | Alias

@@ -1,0 +1,263 @@
+"""A graph on our own kernels: specialised, fused, lowered and planned once per set of shapes."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.dims import Expr
+from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
+from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.types import DType, TensorType
+from isomorph.lowering import lower
+from isomorph.passes.canonical import CANONICAL
+from isomorph.passes.fuse import FUSE, SPECIALISE
+from isomorph.runtime.arena import Arena
+from isomorph.runtime.errors import DeviceError, RunError
+from isomorph.runtime.plan import Plan, make_plan, size_of, tensor
+from isomorph.simulator.kernel import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from isomorph.codegen.spec import Launch
+    from isomorph.ir.graph import Value
+    from isomorph.runtime.arena import Machine
+
+Shapes = tuple[tuple[int, ...], ...]
+TRIALS = (8, 4, 2, 1, 3, 16, 32, 64, 128, 224, 256)
+"""Sizes that symbolic dims are given to see, before the first run, that everything has a kernel."""
+
+
+class KernelEngine:
+    """The engine of `Run` for `sim:…` and `cuda:N`.
+
+    Args:
+        graph: any graph.
+        machine: what launches the kernels.
+
+    Raises:
+        NoKernelError: listing every op that has no kernel.
+    """
+
+    def __init__(self, graph: Graph, machine: Machine) -> None:
+        self._machine = machine
+        self._graph, _ = copy_graph(graph)
+        upgrade(self._graph)
+        CANONICAL.run(self._graph)
+        self.arena = Arena(machine)
+        self._bound: dict[Shapes, _Bound] = {}
+        self._constants: dict[bytes, int] = {}
+        self._lock = Lock()
+        self.plan: Plan | None = None
+        self._try()
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """The graph's outputs from its inputs."""
+        return self.watched(inputs, None)
+
+    def watched(
+        self, inputs: Sequence[Any], watch: Callable[[int, Callable[[Value], Any]], None] | None
+    ) -> list[Any]:
+        """The same; `watch(step, read)` is called after each step, `read` fetching a value."""
+        arrays = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in inputs]
+        shapes = tuple(a.shape for a in arrays)
+        with self._lock:
+            bound = self._bound.get(shapes)
+            if bound is None:
+                bound = self._bound[shapes] = _Bound(self.plan_for(shapes), self)
+            self.plan = bound.plan
+            return bound.run(arrays, watch)
+
+    @property
+    def current(self) -> Plan:
+        """The plan of the latest run; raises DeviceError before the first."""
+        if self.plan is None:
+            raise DeviceError("no shapes are known yet: run it once")
+        return self.plan
+
+    def plan_for(self, shapes: Shapes) -> Plan:
+        """The plan for inputs of these shapes.
+
+        Raises:
+            RunError: when an op does not take them.
+            NoKernelError: listing every op that has no kernel.
+        """
+        try:
+            graph = specialised(self._graph, shapes)
+        except (TypeInferenceError, InvalidGraphError) as error:
+            shown = ", ".join(
+                f"{v.name} {s}" for v, s in zip(self._graph.inputs, shapes, strict=True)
+            )
+            raise RunError(f"{self._graph.name} does not take {shown}: {error}") from error
+        return make_plan(graph, lower(graph, self._machine.arch))
+
+    def constant(self, value: Value) -> int:
+        """The address of a constant, uploaded once by content."""
+        weight = value.weight
+        if weight is None:
+            raise InvalidGraphError(f"%{value.name} is no constant")
+        key = weight.digest()
+        if key not in self._constants:
+            array = np.ascontiguousarray(weight.numpy())
+            address = self._machine.allocate(max(array.nbytes, 1))
+            self._machine.upload(address, array)
+            self._constants[key] = address
+        return self._constants[key]
+
+    @property
+    def machine(self) -> Machine:
+        """What launches the kernels."""
+        return self._machine
+
+    def _try(self) -> None:
+        """Plan at the first sizes that fit, so that ops without a kernel are known now."""
+        symbols = sorted(self._graph.symbols())
+        for size in TRIALS if symbols or _open(self._graph) else TRIALS[:1]:
+            dims = dict.fromkeys(symbols, size)
+            if any(c.holds(dims) is False for c in self._graph.constraints):
+                continue
+            shapes = _shapes(self._graph, dims, size)
+            if shapes is None:
+                return
+            try:
+                self.plan = self.plan_for(shapes)
+            except RunError:
+                if not symbols:
+                    raise
+                continue
+            self._machine.prepare(self.plan.specs)
+            return
+
+
+def specialised(graph: Graph, shapes: Shapes) -> Graph:
+    """A copy in which every dim is a number, folded and fused."""
+    made, _ = copy_graph(graph)
+    dims: dict[str, int | Expr] = {}
+    for value, shape in zip(made.inputs, shapes, strict=True):
+        known = value.type.shape if isinstance(value.type, TensorType) else None
+        for dim, size in zip(known or (), shape, strict=False):
+            if isinstance(dim, Expr) and dim.symbols() == frozenset({str(dim)}):
+                dims[str(dim)] = size
+    for value in made.values():
+        if isinstance(value.type, TensorType):
+            value.type = value.type.bind(dims)
+    for value, shape in zip(made.inputs, shapes, strict=True):
+        if isinstance(value.type, TensorType):
+            value.type = TensorType(value.type.dtype, shape)
+    SPECIALISE.run(made)
+    CANONICAL.run(made)
+    FUSE.run(made)
+    return made
+
+
+class _Bound:
+    """A plan with addresses: everything that a run needs, made once."""
+
+    def __init__(self, plan: Plan, engine: KernelEngine) -> None:
+        self.plan = plan
+        self._engine = engine
+        engine.machine.prepare(plan.specs)
+        self._base = -1
+        self._launches: list[list[tuple[Launch, list[bytes], list[Memory]]]] = []
+
+    def run(
+        self,
+        arrays: Sequence[np.ndarray],
+        watch: Callable[[int, Callable[[Value], Any]], None] | None,
+    ) -> list[Any]:
+        plan, arena, machine = self.plan, self._engine.arena, self._engine.machine
+        arena.ensure(plan.peak_bytes)
+        if arena.base != self._base:
+            self._bind(arena.base)
+        for value, array in zip(plan.graph.inputs, arrays, strict=True):
+            if value in plan.offsets and array.nbytes:
+                machine.upload(self.address(value), array)
+        status = plan.lowering.status
+        if status in plan.offsets:
+            machine.upload(self.address(status), np.zeros(1, np.int32))
+        for index, launches in enumerate(self._launches):
+            for launch, parameters, memory in launches:
+                if 0 not in launch.grid:
+                    machine.launch(launch.spec, launch.grid, parameters, launch.shared, memory)
+            if watch is not None:
+                watch(index, self.read)
+        if status in plan.offsets and (found := int(self.read(status)[0])):
+            raise RunError(
+                f"{plan.graph.name}: an index of a Gather is out of range (at position {found - 1} "
+                "of its indices, or an earlier one)"
+            )
+        return [self.read(v) for v in plan.graph.outputs]
+
+    def address(self, value: Value) -> int:
+        """Where a value's data is."""
+        owner = self.plan.home(value)
+        if owner.weight is not None:
+            return self._engine.constant(owner)
+        return self._engine.arena.base + self.plan.offsets[owner]
+
+    def read(self, value: Value) -> np.ndarray:
+        """A value as it is on the machine now."""
+        dtype, shape = tensor(value)
+        array = np.empty(shape, dtype)
+        if array.nbytes:
+            self._engine.machine.download(self.address(value), array)
+        return array
+
+    def _bind(self, base: int) -> None:
+        self._base = base
+        arena = self._engine.arena
+        for value, offset in self.plan.offsets.items():
+            arena.touch(-(-(offset + size_of(value)) // 256) * 256)
+        self._launches = [
+            [
+                (
+                    launch,
+                    [b.packed([self._pointer(v) for v in b.pointers]) for b in launch.parameters],
+                    self._memory(launch),
+                )
+                for launch in step.launches
+            ]
+            for step in self.plan.lowering.steps
+        ]
+
+    def _pointer(self, value: Value | None) -> int:
+        return 0 if value is None else self.address(value)
+
+    def _memory(self, launch: Launch) -> list[Memory]:
+        """One range per buffer: readable if anything but the written value lies there."""
+        written = {self.address(v) for v in launch.writes}
+        status = self.plan.lowering.status
+        read = {self.address(v) for v in launch.values if v not in launch.writes or v is status}
+        ranges: dict[int, int] = {}
+        for value in launch.values:
+            address = self.address(value)
+            ranges[address] = max(ranges.get(address, 0), size_of(value))
+        return [Memory(a, size, a in written, a in read) for a, size in ranges.items()]
+
+
+def _open(graph: Graph) -> bool:
+    """Whether an input has a dim without a name."""
+    return any(
+        isinstance(v.type, TensorType) and v.type.shape is not None and None in v.type.shape
+        for v in graph.inputs
+    )
+
+
+def _shapes(graph: Graph, dims: Mapping[str, int], size: int) -> Shapes | None:
+    """The inputs' shapes for these sizes; `None` where an input is no tensor of known rank."""
+    found: list[tuple[int, ...]] = []
+    for value in graph.inputs:
+        if not isinstance(value.type, TensorType) or value.type.shape is None:
+            return None
+        if value.type.dtype is DType.STRING:
+            return None
+        shape = [
+            d.evaluate(dims) if isinstance(d, Expr) else size if d is None else d
+            for d in value.type.shape
+        ]
+        found.append(tuple(shape))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Runs the CUDA kernels of `isomorph.kernels` on the CPU, and checks them."""

@@ -1,0 +1,224 @@
+"""Which ops may stand in one group, and how a group becomes one op."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.ir.graph import Graph, Op
+from isomorph.ir.patch import Patch
+from isomorph.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Value
+    from isomorph.ir.opdef import Key
+
+FUSED: Key = ("isomorph", "Fused")
+
+COMPUTED = frozenset({DType.FLOAT32, DType.FLOAT16, DType.BOOL})
+"""Element types that expressions compute with, in float32."""
+
+READ = frozenset({DType.INT32, DType.INT64})
+"""Element types that some ops may read from memory beside those; nothing is computed in them."""
+
+READERS = frozenset({"Cast", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+"""Ops that read integers and make a float or a truth value of them."""
+
+POINTWISE = frozenset(
+    {
+        "Abs",
+        "Acos",
+        "Acosh",
+        "Add",
+        "And",
+        "Asin",
+        "Asinh",
+        "Atan",
+        "Atanh",
+        "BatchNormalization",
+        "Cast",
+        "Ceil",
+        "Celu",
+        "Clip",
+        "Cos",
+        "Cosh",
+        "Div",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Floor",
+        "Gelu",
+        "Greater",
+        "GreaterOrEqual",
+        "HardSigmoid",
+        "HardSwish",
+        "IsInf",
+        "IsNaN",
+        "LeakyRelu",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Max",
+        "Mean",
+        "Min",
+        "Mish",
+        "Mul",
+        "Neg",
+        "Not",
+        "Or",
+        "PRelu",
+        "Pow",
+        "Reciprocal",
+        "Relu",
+        "Round",
+        "Selu",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Sinh",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Sub",
+        "Sum",
+        "Swish",
+        "Tan",
+        "Tanh",
+        "ThresholdedRelu",
+        "Where",
+        "Xor",
+    }
+)
+"""Ops of the default domain whose result element is an expression of operand elements."""
+
+ANCHORS = frozenset(
+    {
+        "AveragePool",
+        "Conv",
+        "Gemm",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+        "GroupNormalization",
+        "InstanceNormalization",
+        "LayerNormalization",
+        "LogSoftmax",
+        "MatMul",
+        "MaxPool",
+        "RMSNormalization",
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceLogSum",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+        "Softmax",
+    }
+)
+"""Ops whose kernels call a functor on each result before they store it."""
+
+
+def static_shape(value: Value | None) -> tuple[int, ...] | None:
+    """The shape, when every dim is a number."""
+    if value is None or not isinstance(value.type, TensorType):
+        return None
+    return value.type.static_shape
+
+
+def is_pointwise(op: Op) -> bool:
+    """Whether an op's kernel would be one expression per element, with one result."""
+    if op.domain or op.type not in POINTWISE or op.attr("training_mode"):
+        return False
+    if sum(v is not None for v in op.outputs) != 1:
+        return False
+    operands = op.operands[:1] if op.type == "BatchNormalization" else op.operands
+    read = COMPUTED | READ if op.type in READERS else COMPUTED
+    return _all_of(operands, read) and _all_of((op.output,), COMPUTED)
+
+
+def _all_of(values: Sequence[Value], dtypes: frozenset[DType]) -> bool:
+    return all(isinstance(v.type, TensorType) and v.type.dtype in dtypes for v in values)
+
+
+def members(op: Op) -> list[Op]:
+    """The ops of a group, in order; an op that stands alone is its own group."""
+    return op.attributes["body"].sorted_ops() if op.key == FUSED else [op]
+
+
+def is_pointwise_group(op: Op) -> bool:
+    """Whether every op of a group is pointwise."""
+    return all(is_pointwise(m) for m in members(op))
+
+
+def sole_reader(graph: Graph, value: Value) -> Op | None:
+    """The one op that reads a value, when nothing else does and it is no output."""
+    readers = graph.consumers(value)
+    return readers[0] if len(readers) == 1 and not graph.is_output(value) else None
+
+
+def fuse(graph: Graph, first: Op, second: Op) -> Op:
+    """Put `first`, whose result only `second` reads, into one group with it."""
+    body = Graph("fused")
+    inner: dict[Value, Value] = {}
+    outside: list[Value] = []
+
+    def take(outer: Value) -> Value:
+        if outer not in inner:
+            inner[outer] = body.add_capture(outer.name, outer.type)
+            outside.append(outer)
+        return inner[outer]
+
+    for op in (first, second):
+        if op.key == FUSED:
+            _copy(op.attributes["body"], body, [take(v) for v in op.captures], inner, op)
+        else:
+            results = _copy_op(op, body, [None if v is None else take(v) for v in op.inputs])
+            inner.update(zip(op.results, results, strict=True))
+    body.outputs = [inner[v] for v in second.results]
+    patch = Patch(graph, second)
+    made = patch.op(
+        FUSED[1],
+        [],
+        {"body": body},
+        domain=FUSED[0],
+        version=1,
+        captures=outside,
+        types=[v.type for v in second.results],
+    )
+    made.source, made.name = first.source or second.source, first.name or second.name
+    patch.replace_op(second, made)
+    patch.remove(first)
+    patch.apply()
+    return made
+
+
+def _copy(
+    source: Graph, target: Graph, captures: Sequence[Value], inner: dict[Value, Value], op: Op
+) -> None:
+    """Put a body's ops into another; the group's own results become known by it."""
+    new = dict(zip(source.captures, captures, strict=True))
+    for member in source.sorted_ops():
+        copied = _copy_op(member, target, [None if v is None else new[v] for v in member.inputs])
+        new.update(zip(member.results, copied, strict=True))
+    inner.update(zip(op.results, (new[v] for v in source.outputs), strict=True))
+
+
+def _copy_op(op: Op, body: Graph, inputs: Sequence[Value | None]) -> tuple[Value, ...]:
+    made = body.add_op(
+        op.type,
+        inputs,
+        op.attributes,
+        outputs=[None if v is None else v.name for v in op.outputs],
+        domain=op.domain,
+        version=op.version,
+        source=op.source,
+        name=op.name,
+    )
+    made.metadata, made.doc = op.metadata, op.doc
+    for old, new in zip(op.results, made.results, strict=True):
+        new.type = old.type
+    return made.results

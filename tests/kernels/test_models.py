@@ -1,0 +1,112 @@
+"""Whole models on the simulator: parity, checking mode, and the memory that was promised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isomorph as iso
+from isomorph.parity.compiled import Compiled
+from isomorph.parity.verdict import Status
+from isomorph.runtime.device import compile_graph
+from tests.kernels.models import CASES, MODELS, SHAPES, plan, sample
+from tests.kernels.support import needs_compiler
+
+EXPECTED = {
+    "mlp": ["MatMul+Add+Relu", "Gemm+Add", "Softmax"],
+    "digits": ["Conv+Relu", "MaxPool", "Conv+Relu", "MatMul+Add+Relu", "MatMul+Add"],
+    "resnet": [
+        *("Conv+Relu", "MaxPool", "Conv+Relu", "Conv", "Conv+Add+Relu"),
+        *("GlobalAveragePool", "Gemm"),
+    ],
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize(("model", "dtype"), CASES)
+def test_parity(model: str, dtype: str):
+    graph = MODELS[model](dtype)
+    run = iso.compile(graph, device="sim:sm_90")
+    verdict = iso.verify(graph, run, cases=24, seed=1)
+    assert verdict.status is Status.PASS, str(verdict)
+    assert verdict.judged
+    assert len(verdict.dims["batch"]) > 2
+
+
+@needs_compiler
+@pytest.mark.parametrize(("model", "dtype"), CASES)
+def test_checking_mode_is_clean(model: str, dtype: str):
+    graph = MODELS[model](dtype)
+    for seed in (0, 3):
+        run = compile_graph(graph, "sim:sm_90", checking=True, seed=seed)
+        for shape in SHAPES[model]:
+            candidate = Compiled(run)
+            values = candidate.observe([sample(model, dtype, shape)])
+            wrong = []
+            candidate.judge(values, lambda op, f: wrong.append((op.type, f)) if f.reason else None)  # noqa: B023
+            assert not wrong
+
+
+@needs_compiler
+@pytest.mark.parametrize("model", ["encoder", "digits"])
+def test_the_arena_is_what_the_plan_promised_and_is_asked_for_once(model: str):
+    run = compile_graph(MODELS[model]("float32"), "sim:sm_90")
+    x = sample(model, "float32", SHAPES[model][0])
+    first = run(x)
+    arena = run.engine.arena
+    assert arena.used == arena.capacity == run.plan.peak_bytes
+    assert arena.allocations == 1
+    memory = len(run.engine.machine._memory)
+    second = run(x)
+    assert arena.allocations == 1
+    assert len(run.engine.machine._memory) == memory
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    smaller = run(x[:1])
+    assert arena.allocations == 1
+    np.testing.assert_allclose(smaller[0], first[0][:1], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", EXPECTED)
+def test_kernels_are_as_few_as_by_hand(model: str):
+    titles = [k.title for k in plan(model, "float32", SHAPES[model][0]).kernels]
+    assert sorted(titles) == sorted(EXPECTED[model])
+
+
+def test_half_precision_products_run_on_tensor_cores():
+    kinds = {k.title: k.spec.kernel for k in plan("encoder", "float16", (2, 16, 32)).kernels}
+    assert {k for t, k in kinds.items() if t.startswith("MatMul")} == {"gemm_mma"}
+    kinds = {k.title: k.spec.kernel for k in plan("encoder", "float16", (1, 7, 32)).kernels}
+    assert kinds["MatMul+Mul"] == "gemm_simt"
+
+
+@pytest.mark.parametrize(("model", "dtype"), CASES)
+def test_tensors_that_live_together_lie_apart(model: str, dtype: str):
+    made = plan(model, dtype, SHAPES[model][0])
+    assert all(offset % 256 == 0 for offset in made.offsets.values())
+    assert made.peak_bytes % 256 == 0
+    assert made.peak_bytes < sum(k.bytes for k in made.kernels)
+
+
+@needs_compiler
+def test_a_kernel_that_computes_something_else_fails_by_name(monkeypatch: pytest.MonkeyPatch):
+    from isomorph.lowering.expressions import EXPRESSIONS
+
+    def slightly_off(_: object, a: list[str]) -> str:
+        return f"(max_nan({a[0]}, 0.0f) * 1.0001f)"
+
+    monkeypatch.setitem(EXPRESSIONS, "Relu", slightly_off)
+    graph = MODELS["mlp"]("float32")
+    verdict = iso.verify(graph, iso.compile(graph, device="sim:sm_90"), cases=12)
+    assert verdict.status is Status.FAIL
+    assert verdict.first_divergence is not None
+    assert verdict.first_divergence.op == "MatMul+Add+Relu"
+
+
+@needs_compiler
+def test_the_digits_are_read_as_well_as_by_the_interpreter():
+    with np.load(Path(__file__).parents[2] / "examples" / "digits" / "heldout.npz") as file:
+        images, labels = file["images"], file["labels"]
+    (logits,) = compile_graph(MODELS["digits"]("float32"), "sim:sm_90")(images)
+    assert (logits.argmax(axis=1) == labels).mean() >= 0.98
