@@ -20,7 +20,11 @@ def is_torch(source: Any) -> bool:
         return Path(source).suffix == ".pt2"
     if _of_torch(source):
         return True
-    return callable(source) and any(_of_torch(v) for v in _in_reach(source))
+    if not callable(source):
+        return False
+    if _root(getattr(source, "__module__", None) or "") == "torch":
+        return True
+    return any(_of_torch(v) for v in _in_reach(source))
 
 
 def is_torch_class(source: Any) -> bool:

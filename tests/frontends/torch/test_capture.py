@@ -102,6 +102,7 @@ def test_functions_are_told_apart_by_what_they_name():
     assert is_torch(lambda x: torch.abs(x) + 1)
     assert is_torch(nn.Linear(2, 2))
     assert is_torch(nn.Linear(2, 2).forward)
+    assert is_torch(nn.functional.relu)
     assert is_torch(Path("program.pt2"))
     assert not is_torch(plain)
     assert not is_torch(Path("model.onnx"))

@@ -21,6 +21,12 @@ def plain(op: str, **attributes: Any) -> Rule:
     return rule
 
 
+def relu(ctx: Context, x: Value) -> Value:
+    """Max for integers, which run times have no Relu for."""
+    dtype = ctx.dtype(x)
+    return ctx("Relu", x) if dtype.is_float else ctx("Max", x, ctx.const(0, dtype))
+
+
 def gelu(ctx: Context, x: Value, *, approximate: str = "none") -> Value:
     return ctx("Gelu", x, approximate=approximate)
 
@@ -142,7 +148,7 @@ ATEN: dict[str, Rule] = {
     "aten.mish.default": plain("Mish"),
     "aten.native_dropout.default": native_dropout,
     "aten.prelu.default": prelu,
-    "aten.relu.default": plain("Relu"),
+    "aten.relu.default": relu,
     "aten.relu6.default": relu6,
     "aten.selu.default": selu,
     "aten.sigmoid.default": plain("Sigmoid"),
