@@ -43,8 +43,9 @@ def test_every_family_is_there(aspect: str):
         module = importlib.import_module(f"{table.package}.{family}")
         assert isinstance(getattr(module, table.table), dict)
     for key in table.rows():
-        assert table.family(key) in FAMILIES
-        assert schema.versions(*key), f"{key} is no operator"
+        assert table.family(key) in table.families
+        internal = table.family(key) not in FAMILIES  # what passes make is not in the standard
+        assert internal or schema.versions(*key), f"{key} is no operator"
 
 
 @pytest.mark.parametrize("aspect", ["semantics", "instances", "upgrade", "downgrade"])

@@ -82,7 +82,7 @@ ROOT = Path(source.__file__).resolve().parents[1]
     ],
 )
 def test_whose_code_it_is(file: Path, *, foreign: bool):
-    assert source._is_foreign(str(file)) is foreign
+    assert source.is_foreign(str(file)) is foreign
 
 
 def test_nothing_to_show():
