@@ -60,6 +60,8 @@ def export(
             return
         for finding in result.report.findings:
             print(finding)
+        for note in result.report.notes:
+            print(f"note: {note}")
         for path in result.paths:
             print(f"{path}  {path.stat().st_size:,} bytes")
         print(f"opset {result.opset}, IR version {result.ir_version}, {result.nodes} nodes")

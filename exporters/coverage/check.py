@@ -63,7 +63,7 @@ def check(graph: Graph, target: Target) -> Report:
     runnable = Runnable(target, found)
     runnable.look_at(copied, placeholders | {problem.op for problem in stuck})
     risks(graph, target, found)
-    notes = list(runnable.notes)
+    notes = [*graph.extra.get("notes", ()), *runnable.notes]
     own = graph.opsets.get("", 0)
     if own > target.opset:
         notes.append(f"the model was read at opset {own} and is rewritten for {target.opset}")

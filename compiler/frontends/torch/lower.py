@@ -92,7 +92,7 @@ class Lowering:
         if not node.users and not mutates(node.target):
             return
         context.node = node
-        context.scope.place = of_node(node)
+        context.scope.place = self._place(node)
         known = self._symbolic(node)
         if known is not None:
             self.env[node] = known
@@ -107,6 +107,16 @@ class Lowering:
         self.env[node] = self._lowered(node)
         if mutates(node.target):
             self.env[node.args[0]] = self.env[node]
+
+    def _place(self, node: Any) -> Source:
+        """The user's line; of an operator around others, that of the first of them."""
+        place = of_node(node)
+        inner = (self.env.get(n) for n in node.all_input_nodes if n.op == "get_attr")
+        for module in inner:
+            for part in getattr(getattr(module, "graph", None), "nodes", ()):
+                if not place.line:
+                    place = of_node(part)
+        return place
 
     def _symbolic(self, node: Any) -> Any:
         """What a node is that computes with sizes alone; `None` for others."""
