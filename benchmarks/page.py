@@ -46,6 +46,20 @@ The exponent is the slope of log time over log size: 1 is linear. *peak* is the 
 three graphs alive.
 
 {scale_conditions}
+
+## PyTorch programs to ONNX
+
+`python benchmarks/torch_conversion.py --write`: from one program of `torch.export`, with random
+weights and open batch, to an .onnx file at opset 18. Neither side verifies it.
+
+{torch}
+
+*lower* makes our graph; *file* also optimizes and writes it. *torch.onnx* is
+`torch.onnx.export(program, dynamo=True)`, without and with its optimizer. A call is an operator of
+the program. Nodes are those of the file. The MLPs have more of ours: each layer is MatMul and Add
+where torch.onnx writes one Gemm.
+
+{torch_conditions}
 """
 
 
@@ -67,6 +81,7 @@ def page() -> str:
     """The whole page."""
     layout = json.loads((HERE / "results" / "ir_layout.json").read_text(encoding="utf-8"))
     scale = json.loads((HERE / "results" / "graph_scale.json").read_text(encoding="utf-8"))
+    torch = json.loads((HERE / "results" / "torch_conversion.json").read_text(encoding="utf-8"))
     layouts: dict[str, dict[str, float]] = layout["layouts"]
     steps = [s for s in next(iter(layouts.values())) if s not in {"bytes", "ops"}]
     stages = list(scale["rows"][0]["seconds"])
@@ -93,6 +108,34 @@ def page() -> str:
             + [["exponent", *(f"{scale['exponents'][s]:.2f}" for s in stages), ""]],
         ),
         scale_conditions=conditions(scale),
+        torch=table(
+            [
+                "model",
+                "calls",
+                "capture s",
+                "lower ms a call",
+                "file s",
+                "nodes",
+                "torch.onnx ms a call",
+                "optimized s",
+                "nodes",
+            ],
+            [
+                [
+                    name,
+                    f"{row['calls']:,}",
+                    f"{row['capture']:.2f}",
+                    f"{row['lower'] / row['calls'] * 1e3:.2f}",
+                    f"{row['export']:.2f}",
+                    f"{row['export nodes']:,}",
+                    f"{row['theirs, not optimized'] / row['calls'] * 1e3:.1f}",
+                    f"{row['theirs']:.2f}",
+                    f"{row['theirs nodes']:,}",
+                ]
+                for name, row in torch["rows"].items()
+            ],
+        ),
+        torch_conditions=conditions(torch),
     )
 
 

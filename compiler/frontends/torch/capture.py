@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import logging
 import warnings
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from torch.fx.experimental import _config as symbolic
 from isomorph.frontends import signature
 from isomorph.frontends.torch import failures, sizes
 from isomorph.frontends.torch.guards import Log, watched
+from isomorph.frontends.torch.quiet import quiet
 from isomorph.frontends.torch.source import whole_stacks
 from isomorph.frontends.torch.symbols import Symbols, torch_dtype
 from isomorph.frontends.torch.whole import kept
@@ -278,7 +278,7 @@ def _export(module: Any, args: Any, kwargs: Any, shapes: dict[str, Any], mode: M
         symbolic.patch(backed_size_oblivious=mode.oblivious),
         redirect_stdout(said),
         redirect_stderr(said),
-        _quiet("torch"),
+        quiet("torch"),
     ):
         return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=mode.strict)
 
@@ -294,25 +294,6 @@ def capturing() -> Generator[None, None, None]:
         torch.backends.mha.set_fastpath_enabled(False)
         stack.callback(torch.backends.mha.set_fastpath_enabled, fast)
         yield
-
-
-@contextmanager
-def _quiet(name: str) -> Generator[None, None, None]:
-    """No log records of a library below CRITICAL, whatever handlers it has set up."""
-    loggers = [v for n, v in logging.root.manager.loggerDict.items() if _within(n, name)]
-    found = [logging.getLogger(name), *(v for v in loggers if isinstance(v, logging.Logger))]
-    before = [(v, v.disabled) for v in found]
-    for logger in found:
-        logger.disabled = True
-    try:
-        yield
-    finally:
-        for logger, state in before:
-            logger.disabled = state
-
-
-def _within(module: str, package: str) -> bool:
-    return module == package or module.startswith(f"{package}.")
 
 
 @contextmanager

@@ -11,21 +11,29 @@ from __future__ import annotations
 import ast
 import io
 import json
+import os
 import re
 import warnings
 import zipfile
+import zlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isomorph.frontends.array.structure import is_dict, is_many
+from isomorph.frontends.torch.quiet import quiet
 from isomorph.ir.errors import InvalidModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
 _MOST_JSON = 1 << 30
+_CODE = re.compile(r"aotinductor|\.(?:so|dll|dylib|pyd|py)$")
+_OBJECT = re.compile(r"custom_obj|opaque_obj")
+_STRICT = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+_LOOSE = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 _SYMBOL = re.compile(r"(?:[suz]|zf|zuf)\d+")
 _FUNCTIONS = frozenset({
     "Abs", "Add", "And", "CeilToInt", "CleanDiv", "Eq", "Equality", "Float", "FloatPow",
@@ -53,18 +61,16 @@ def load_program(path: Path) -> Any:
         InvalidModelError: when it is no such file, is broken, or would run code of its own.
     """
     try:
-        data = path.read_bytes()
+        with zipfile.ZipFile(path) as archive:
+            screened = _screened(path, archive)
     except OSError as error:
-        raise InvalidModelError(f"{path}: cannot be read ({error.strerror})") from None
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _screen(path, archive)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InvalidModelError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
         raise InvalidModelError(f"{path}: is not a whole .pt2 file ({error})") from None
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), quiet("torch"), _strict_unpickling():
             warnings.simplefilter("ignore")
-            return torch.export.load(io.BytesIO(data))
+            return torch.export.load(screened)
     except Exception as error:
         first = str(error).strip().split("\n")[0]
         raise InvalidModelError(
@@ -72,29 +78,61 @@ def load_program(path: Path) -> Any:
         ) from error
 
 
-def _screen(path: Path, archive: zipfile.ZipFile) -> None:
+@contextmanager
+def _strict_unpickling() -> Generator[None, None, None]:
+    """Let `torch.load` unpickle tensors alone, even where torch itself asks it for more."""
+    before = {name: os.environ.get(name) for name in (_STRICT, _LOOSE)}
+    os.environ.pop(_LOOSE, None)
+    os.environ[_STRICT] = "1"
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _screened(path: Path, archive: zipfile.ZipFile) -> io.BytesIO:
+    """An archive of exactly the members that were looked at: torch's reader may see no others.
+
+    Names are compared in lower case, since torch's reader finds a member whatever its case.
+    """
     names = [i.filename for i in archive.infolist() if not i.is_dir()]
-    if len(set(names)) != len(names):
+    if len({n.lower() for n in names}) != len(names):
         raise InvalidModelError(f"{path}: holds two files of one name")
+    unpickled: set[str] = set()
     for name in names:
         lower = name.lower()
-        if "aotinductor" in lower or lower.endswith((".so", ".dll", ".dylib", ".pyd", ".py")):
+        if _CODE.search(lower):
             _refuse(path, name, "native or Python code, which loading would run")
-        if "custom_obj" in lower or "opaque_obj" in lower:
+        if _OBJECT.search(lower):
             _refuse(path, name, "a pickled object that is no tensor")
         if lower.endswith(".json"):
-            _screen_json(path, name, archive)
-        else:
-            _screen_pickle(path, name, archive)
+            unpickled |= _screen_json(path, name, archive)
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as other:
+        for name in names:
+            data = archive.read(name)
+            lower = name.lower()
+            base = lower.rsplit("/", 1)[-1]
+            if "sample_inputs" in lower or base.endswith(".pt") or base in unpickled:
+                _screen_pickle(path, name, data)
+            other.writestr(zipfile.ZipInfo(name), data)
+    made.seek(0)
+    return made
 
 
-def _screen_json(path: Path, name: str, archive: zipfile.ZipFile) -> None:
+def _screen_json(path: Path, name: str, archive: zipfile.ZipFile) -> set[str]:
+    """The names of the members that a description wants to be unpickled."""
     if archive.getinfo(name).file_size > _MOST_JSON:
         _refuse(path, name, "a description of more than 1 GiB")
     try:
         document = json.loads(archive.read(name))
     except (ValueError, RecursionError):
         raise InvalidModelError(f"{path}: {name} is not JSON") from None
+    unpickled: set[str] = set()
     for key, value in _pairs(document):
         if key == "expr_str" and not (isinstance(value, str) and _is_size(value)):
             _refuse(path, name, f"the size {str(value)[:80]!r}, which is no arithmetic")
@@ -104,6 +142,11 @@ def _screen_json(path: Path, name: str, archive: zipfile.ZipFile) -> None:
             for symbol in value:
                 if not _is_size(symbol):
                     _refuse(path, name, f"the symbol {symbol[:80]!r}, which is no arithmetic")
+        if key == "path_name" and _OBJECT.search(str(value).lower()):
+            _refuse(path, name, f"{str(value)[:80]!r}, a pickled object that is no tensor")
+        if is_dict(value) and value.get("use_pickle"):
+            unpickled.add(str(value.get("path_name", "")).lower().rsplit("/", 1)[-1])
+    return unpickled
 
 
 def _is_foreign(target: str) -> bool:
@@ -135,26 +178,17 @@ def _is_size(text: str) -> bool:
     return True
 
 
-def _screen_pickle(path: Path, name: str, archive: zipfile.ZipFile) -> None:
-    """Members that torch would unpickle: strictly, or not at all; raw bytes are no pickle."""
-    with archive.open(name) as member:
-        head = member.read(4)
-    if not head.startswith((b"PK", b"\x80")):
+def _screen_pickle(path: Path, name: str, data: bytes) -> None:
+    """A member that torch would unpickle: plain tensors by its own strict unpickler, or refused."""
+    if not data:
         return
-    data = archive.read(name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.load(io.BytesIO(data), weights_only=True, map_location="meta")
+            torch.load(io.BytesIO(data), weights_only=True)
     except Exception as error:  # noqa: BLE001 - whatever the strict unpickler objects to
-        if head.startswith(b"\x80") and not _looks_pickled(data):
-            return
         first = str(error).strip().split("\n")[0][:160]
         _refuse(path, name, f"a pickle that is more than tensors ({first})")
-
-
-def _looks_pickled(data: bytes) -> bool:
-    return len(data) > 2 and data[1] <= 5 and data.rstrip(b"\0").endswith(b".")
 
 
 def _refuse(path: Path, name: str, what: str) -> None:

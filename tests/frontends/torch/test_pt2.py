@@ -84,19 +84,35 @@ def test_a_decomposed_program_is_taken_too(program: Any, tmp_path: Path):
     iso.export(graph, tmp_path / "m.onnx", opset=17, cases=4)
 
 
-@pytest.mark.parametrize("member", ["sample_inputs", "weights"])
-def test_a_pickle_that_calls_something_is_refused(saved: Path, tmp_path: Path, member: str):
+def test_sample_inputs_that_call_something_are_refused(saved: Path, tmp_path: Path):
     mark = tmp_path / "ran"
 
     def change(name: str, data: bytes) -> bytes:
-        if f"/{member}/" not in name or name.endswith(".json"):
+        if "/sample_inputs/" not in name:
             return data
         made = tmp_path / "bomb.pt"
         torch.save(Bomb(mark), made)
         return made.read_bytes()
 
     bad = rewritten(saved, change)
-    with pytest.raises(InvalidModelError, match=r"pickle|is not a whole"):
+    with pytest.raises(InvalidModelError, match="more than tensors"):
+        iso.trace(bad)
+    assert not mark.exists()
+
+
+def test_a_weight_that_is_to_be_unpickled_is_looked_at_whatever_it_begins_with(
+    saved: Path, tmp_path: Path
+):
+    mark = tmp_path / "ran"
+    plain = f"cos\nmkdir\n(V{mark}\ntR.".encode()
+
+    def change(name: str, data: bytes) -> bytes:
+        if name.endswith("weights_config.json"):
+            return data.replace(b'"use_pickle": false', b'"use_pickle": true')
+        return plain if "/weights/" in name and not name.endswith(".json") else data
+
+    bad = rewritten(saved, change)
+    with pytest.raises(InvalidModelError, match="more than tensors"):
         iso.trace(bad)
     assert not mark.exists()
 
@@ -110,6 +126,58 @@ def test_an_object_that_is_no_tensor_is_refused(saved: Path, tmp_path: Path):
     with pytest.raises(InvalidModelError, match="no tensor"):
         iso.trace(bad)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("member", ["opaque_obj_0", "OPAQUE_OBJ_0", "Custom_Obj_0"])
+def test_objects_are_refused_however_their_names_are_written(
+    saved: Path, tmp_path: Path, member: str
+):
+    """torch's reader finds a member whatever its case."""
+    mark = tmp_path / "ran"
+
+    def change(name: str, data: bytes) -> bytes:
+        if not name.endswith("constants_config.json"):
+            return data
+        payload = {"path_name": member.lower(), "is_param": False, "use_pickle": False}
+        return json.dumps({"config": {"a": {**payload, "tensor_meta": None}}}).encode()
+
+    bad = rewritten(saved, change)
+    with zipfile.ZipFile(bad, "a") as archive:
+        root = archive.namelist()[0].split("/")[0]
+        archive.writestr(f"{root}/data/CONSTANTS/{member}", pickle.dumps(Bomb(mark)))
+    with pytest.raises(InvalidModelError, match="no tensor"):
+        iso.trace(bad)
+    assert not mark.exists()
+
+
+def test_two_names_that_differ_in_case_alone_are_refused(saved: Path):
+    bad = rewritten(saved, lambda _, data: data)
+    with zipfile.ZipFile(bad, "a") as archive:
+        archive.writestr(archive.namelist()[-1].swapcase(), b"{}")
+    with pytest.raises(InvalidModelError, match="two files of one name"):
+        iso.trace(bad)
+
+
+@pytest.mark.parametrize("loose", [None, "1"])
+def test_nothing_is_unpickled_even_if_the_screen_lets_it_through(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loose: str | None
+):
+    mark = tmp_path / "ran"
+    if loose is not None:
+        monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", loose)
+    monkeypatch.setattr("isomorph.frontends.torch.pt2._screen_pickle", lambda *_: None)
+    plain = f"cos\nmkdir\n(V{mark}\ntR.".encode()
+
+    def change(name: str, data: bytes) -> bytes:
+        if name.endswith("weights_config.json"):
+            return data.replace(b'"use_pickle": false', b'"use_pickle": true')
+        return plain if "/weights/" in name and not name.endswith(".json") else data
+
+    with pytest.raises(InvalidModelError):
+        iso.trace(rewritten(saved, change))
+    assert not mark.exists()
+    assert os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD") == loose
+    assert "TORCH_FORCE_WEIGHTS_ONLY_LOAD" not in os.environ
 
 
 def test_native_code_is_refused(saved: Path):
