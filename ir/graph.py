@@ -339,14 +339,20 @@ class Graph:
         """Whether more than one op reads the value."""
         return sum(1 for _ in islice(self._readers(value), 2)) > 1
 
-    def walk(self) -> Iterator[tuple[Graph, Op]]:
-        """Every (graph, op) here and in subgraphs, without recursion limits."""
+    def graphs(self) -> Iterator[Graph]:
+        """This graph, then the subgraphs of its ops, outermost first, without recursion limits.
+
+        The graph that is given may be edited before the next one is asked for.
+        """
         stack: list[Graph] = [self]
         while stack:
             graph = stack.pop()
-            for op in graph.ops():
-                yield graph, op
-                stack.extend(g for _, g in op.subgraphs())
+            yield graph
+            stack.extend(g for op in graph.ops() for _, g in op.subgraphs())
+
+    def walk(self) -> Iterator[tuple[Graph, Op]]:
+        """Every (graph, op) here and in subgraphs."""
+        return ((graph, op) for graph in self.graphs() for op in graph.ops())
 
     def symbols(self) -> dict[str, Dim]:
         """The symbolic dims of the graph's inputs: name → expression, in order of appearance."""

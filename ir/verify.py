@@ -31,20 +31,11 @@ def verify(graph: Graph, after: str = "") -> None:
     Raises:
         InvalidGraphError: listing all that is broken, and the pass (`after`) that broke it.
     """
-    found = [p for g in _graphs(graph) for p in _problems(g)]
+    found = [p for g in graph.graphs() for p in _problems(g)]
     if found:
         head = f"after {after}: " if after else ""
         shown = "\n  ".join(found[:20])
         raise InvalidGraphError(f"{head}{len(found)} broken invariants:\n  {shown}")
-
-
-def _graphs(graph: Graph) -> Iterator[Graph]:
-    stack = [graph]
-    while stack:
-        current = stack.pop()
-        yield current
-        for op in current.ops():
-            stack.extend(g for _, g in op.subgraphs())
 
 
 def _problems(graph: Graph) -> Iterator[str]:

@@ -47,12 +47,9 @@ def constants(graph: Graph) -> Iterator[Any]:
 
 def weights(graph: Graph) -> Iterator[Weight]:
     """Weights and tensor attributes, in subgraphs too."""
-    stack = [graph]
-    while stack:
-        current = stack.pop()
+    for current in graph.graphs():
         yield from (v.weight for v in current.weights() if v.weight is not None)
         for op in current.ops():
-            stack.extend(g for _, g in op.subgraphs())
             yield from (v for v in op.attributes.values() if isinstance(v, Weight))
 
 

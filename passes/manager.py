@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from isomorph.ir.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from isomorph.ir.graph import Graph
 
@@ -80,12 +80,3 @@ class Pipeline:
             if not any(r.modified for r in records[start:]):
                 break
         return records
-
-
-def every_graph(graph: Graph) -> Iterator[Graph]:
-    """The graph, then the subgraphs of its ops, outermost first."""
-    stack = [graph]
-    while stack:
-        current = stack.pop()
-        yield current
-        stack.extend(g for op in current.ops() for _, g in op.subgraphs())

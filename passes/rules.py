@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from isomorph.ir.graph import Graph, Op
 from isomorph.ir.infer import is_canonical
 from isomorph.ir.patch import Patch
-from isomorph.passes.manager import every_graph
 
 if TYPE_CHECKING:
     from isomorph.ir.opdef import Key
@@ -29,7 +28,7 @@ class Rules:
     def apply(self, graph: Graph) -> bool:
         """Try every op once, and again those whose operands a rule has changed."""
         changed = False
-        for current in every_graph(graph):
+        for current in graph.graphs():
             changed |= self._sweep(current)
         return changed
 

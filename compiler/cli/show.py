@@ -41,7 +41,7 @@ def describe(graph: Graph) -> dict[str, Any]:
         f"{op.domain}.{op.type}-{op.version}" if op.domain else f"{op.type}-{op.version}"
         for _, op in graph.walk()
     )
-    weights = [v.weight for g in _graphs(graph) for v in g.weights() if v.weight is not None]
+    weights = [v.weight for g in graph.graphs() for v in g.weights() if v.weight is not None]
     dtypes = Counter[str]()
     for weight in weights:
         dtypes[str(weight.dtype)] += weight.size
@@ -70,13 +70,6 @@ def describe(graph: Graph) -> dict[str, Any]:
             "elements_by_dtype": dict(sorted(dtypes.items())),
         },
     }
-
-
-def _graphs(graph: Graph) -> list[Graph]:
-    found = [graph]
-    for current in found:
-        found.extend(g for op in current.ops() for _, g in op.subgraphs())
-    return found
 
 
 def _value(value: Value) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.exporters.onnx.layout import graphs_of, same_contents
+from isomorph.exporters.onnx.layout import same_contents
 from isomorph.ir import schema
 from isomorph.ir.patch import Patch, remove_unused_weights
 
@@ -20,7 +20,7 @@ def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
     weights or captures), equal weights are merged, and ops get unique names.
     """
     names: dict[str, int] = {}
-    for each in graphs_of(graph):
+    for each in graph.graphs():
         remove_unused_weights(each)
         _separate_outputs(each, opset, computed=not untouched)
         if not untouched:

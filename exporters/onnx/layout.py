@@ -44,14 +44,9 @@ class Range:
     length: int
 
 
-def graphs_of(graph: Graph) -> list[Graph]:
-    """A graph and every graph inside it."""
-    return list(dict.fromkeys([graph, *(g for _, op in graph.walk() for _, g in op.subgraphs())]))
-
-
 def weights_of(graph: Graph) -> list[Weight]:
     """Every weight, those of subgraphs included, each object once."""
-    found = (v.weight for g in graphs_of(graph) for v in g.weights())
+    found = (v.weight for g in graph.graphs() for v in g.weights())
     return list({id(w): w for w in found if w is not None}.values())
 
 

@@ -13,7 +13,6 @@ from isomorph.exporters.onnx.finalize import finalize
 from isomorph.exporters.onnx.layout import (
     EXTERNAL_ABOVE,
     Placement,
-    graphs_of,
     weights_of,
     write_data,
     write_message,
@@ -292,7 +291,7 @@ def _ir_version(graph: Graph, target: Target, *, untouched: bool) -> int:
     needed = max(
         (
             _IR_OF_DTYPE.get(d, 0)
-            for g in graphs_of(graph)
+            for g in graph.graphs()
             for v in g.values()
             for d in _dtypes(v.type)
         ),

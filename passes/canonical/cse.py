@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 from isomorph.ir.opdef import OPS
 from isomorph.ir.patch import Patch
 from isomorph.ir.weights import Weight
-from isomorph.passes.manager import every_graph
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,7 +24,7 @@ class CommonSubexpressions:
     def apply(self, graph: Graph) -> bool:
         """Merge, in each graph by itself; whether anything was merged."""
         changed = False
-        for current in every_graph(graph):
+        for current in graph.graphs():
             changed |= _merge_weights(current) | _merge_ops(current)
         return changed
 

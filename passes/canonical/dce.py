@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.ir.patch import remove_unused
-from isomorph.passes.manager import every_graph
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph
@@ -20,5 +19,5 @@ class DeadCode:
 
     def apply(self, graph: Graph) -> bool:
         """Remove; whether anything went."""
-        removed = sum(remove_unused(current) for current in every_graph(graph))
+        removed = sum(remove_unused(current) for current in graph.graphs())
         return removed > 0

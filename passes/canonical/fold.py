@@ -15,7 +15,6 @@ from isomorph.ir.patch import Patch
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import TensorType
 from isomorph.ir.weights import Weight
-from isomorph.passes.manager import every_graph
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op, Value
@@ -37,7 +36,7 @@ class FoldConstants:
     def apply(self, graph: Graph) -> bool:
         """Fold, in each graph by itself; whether anything was folded."""
         changed = False
-        for current in every_graph(graph):
+        for current in graph.graphs():
             changed |= self._fold(current)
         return changed
 
