@@ -60,10 +60,6 @@ def ordinary(key: Key, instance: Instance, dtype: DType) -> bool:
     return "saturate" not in instance.note
 
 
-def test_every_operator_has_every_aspect() -> None:
-    assert h.incomplete(OPS) == []
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_reference(name: str) -> None:
     h.sweep(

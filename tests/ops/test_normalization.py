@@ -36,10 +36,6 @@ def right(*case: object) -> bool:
     return (name, str(dtype)) not in REFERENCE_IS_WRONG
 
 
-def test_every_operator_has_every_aspect() -> None:
-    assert h.incomplete(OPS) == []
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_reference(name: str) -> None:
     h.sweep(h.check_reference, name, where=right)
