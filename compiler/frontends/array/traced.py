@@ -46,11 +46,10 @@ class Traced(PythonOperators):
         scope: Scope,
         *,
         weak: type | None = None,
-        memory: Memory | None = None,
     ) -> None:
         self._value = value
         self._scope = scope
-        self._memory = memory or Memory()
+        self._memory = Memory()
         self.weak = weak
 
     # -- what is known ------------------------------------------------------------------------
@@ -178,9 +177,6 @@ class Traced(PythonOperators):
     def _function(self, path: str, *args: Any, **kwargs: Any) -> Any:
         return current().trace.rules.function(path, (self, *args), kwargs)
 
-    def _operator(self, name: str, *args: Any) -> Any:
-        return current().trace.rules.operator(name, *args)
-
     # -- what needs the numbers --------------------------------------------------------------------
 
     def _no(self, what: str, instead: str) -> NoReturn:
@@ -281,10 +277,6 @@ class Traced(PythonOperators):
         return repr(self)
 
     # -- memory ------------------------------------------------------------------------------------
-
-    def aliased(self) -> Traced:
-        """The same value, sharing this array's memory as a view of numpy's would."""
-        return Traced(self._value, self._scope, memory=self._memory)
 
     def share(self, other: Traced) -> None:
         """Let this array be a view of another."""

@@ -32,9 +32,6 @@ class _Pick:
     at: Size
 
 
-Item = "slice | _Pick | Traced | None"
-
-
 def getitem(x: Traced, key: Any) -> Traced:
     """A view or a gather, by numpy's rules; bounds on open dims are recorded as constraints."""
     items = _items(key)
