@@ -4,7 +4,9 @@ from isomorph.passes.canonical.clean import CLEAN
 from isomorph.passes.canonical.conv_batchnorm import CONV_BATCHNORM
 from isomorph.passes.canonical.cse import CommonSubexpressions
 from isomorph.passes.canonical.dce import DeadCode
+from isomorph.passes.canonical.explicit_windows import EXPLICIT_WINDOWS
 from isomorph.passes.canonical.fold import FoldConstants
+from isomorph.passes.canonical.gemm import SPLIT_GEMM
 from isomorph.passes.canonical.infer_shapes import InferShapes
 from isomorph.passes.canonical.reshape_chains import RESHAPE_CHAINS
 from isomorph.passes.canonical.transpose_chains import TRANSPOSE_CHAINS
@@ -18,6 +20,8 @@ CANONICAL = Pipeline(
         CLEAN,
         TRANSPOSE_CHAINS,
         RESHAPE_CHAINS,
+        SPLIT_GEMM,
+        EXPLICIT_WINDOWS,
         CONV_BATCHNORM,
         CommonSubexpressions(),
         DeadCode(),
