@@ -18,7 +18,7 @@ from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.indexed import IndexedList
 from isomorph.ir.names import Names
 from isomorph.ir.order import CycleError, stable_order
-from isomorph.ir.types import TensorType
+from isomorph.ir.types import innermost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -358,11 +358,11 @@ class Graph:
         """The symbolic dims of the graph's inputs: name → expression, in order of appearance."""
         found: dict[str, Dim] = {}
         for value in self.inputs:
-            if isinstance(value.type, TensorType):
-                for dim in value.type.shape or ():
-                    if isinstance(dim, Expr):
-                        for name in sorted(dim.symbols()):
-                            found.setdefault(name, symbol(name))
+            kind = innermost(value.type)
+            for dim in (kind and kind.shape) or ():
+                if isinstance(dim, Expr):
+                    for name in sorted(dim.symbols()):
+                        found.setdefault(name, symbol(name))
         return found
 
     def __len__(self) -> int:

@@ -1,4 +1,8 @@
-"""Run a graph op by op on numpy arrays."""
+"""Run a graph op by op on numpy arrays.
+
+A sequence is a list, a map a dict from int or str to numpy scalars (or str), an optional that is
+absent `None`, one that is present its element.
+"""
 
 from __future__ import annotations
 
@@ -120,9 +124,11 @@ def interpret(
 
 
 def widen(value: Any) -> Any:
-    """Floats as float64, everything else as it is; lists element by element."""
+    """Floats as float64, everything else as it is; sequences and maps element by element."""
     if isinstance(value, list):
         return [widen(v) for v in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {k: widen(v) for k, v in cast("dict[Any, Any]", value).items()}
     array = np.asarray(value)
     if array.dtype != object and array.dtype.kind not in "OUST" and DType.of(array.dtype).is_float:
         return array.astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""The more precise of two types for one value."""
+"""The more precise of two types for one value, and what is certain of a value of either."""
 
 from __future__ import annotations
 
@@ -56,3 +56,37 @@ def _merge_dim(stated: Dim, inferred: Dim) -> Dim:
     if inferred is None or (isinstance(inferred, Expr) and isinstance(stated, int)):
         return stated
     return inferred
+
+
+def either(a: Type | None, b: Type | None) -> Type | None:
+    """What is certain of a value that has one of two types.
+
+    Raises:
+        ValueError: when kinds or element types differ.
+    """
+    if a is None or b is None:
+        return None
+    match a, b:
+        case TensorType(), TensorType() if a.dtype is b.dtype:
+            if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+                return TensorType(a.dtype, None)
+            dims = (x if x == y else None for x, y in zip(a.shape, b.shape, strict=True))
+            return TensorType(a.dtype, tuple(dims))
+        case SequenceType(x), SequenceType(y):
+            element = either(x, y)
+            return None if element is None else SequenceType(element)
+        case MapType(key, x), MapType(other, y) if key is other:
+            element = either(x, y)
+            return None if element is None else MapType(key, element)
+        case OptionalType(x), OptionalType(y):
+            element = either(x, y)
+            return None if element is None else OptionalType(element)
+        case OptionalType(x), SequenceType() | TensorType():
+            element = either(x, b)
+            return None if element is None else OptionalType(element)
+        case SequenceType() | TensorType(), OptionalType():
+            return either(b, a)
+        case _ if a == b:
+            return a
+        case _:
+            raise ValueError(f"{a} and {b} differ in kind or element type")

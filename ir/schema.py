@@ -11,8 +11,10 @@ import onnx
 import onnx.defs
 import onnx.helper
 
+from isomorph.ir.types import DType, schema_name
+
 if TYPE_CHECKING:
-    from isomorph.ir.types import DType
+    from isomorph.ir.types import Type
 
 CANONICAL = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1}
 """The opset that every op is upgraded to first. A constant of ours: never what is installed."""
@@ -70,10 +72,11 @@ class Schema:
         """The formal output at a position; variadic ones repeat. `None` past the end."""
         return _formal(self.outputs, index)
 
-    def allows(self, index: int, dtype: DType, *, output: bool = False) -> bool:
-        """Whether a tensor of this element type may stand at that operand."""
+    def allows(self, index: int, kind: DType | Type | None, *, output: bool = False) -> bool:
+        """Whether such a tensor or value may stand at that operand; one of unknown type may."""
         formal = self.output(index) if output else self.input(index)
-        return formal is not None and dtype.schema_name in formal.dtypes
+        name = kind.schema_name if isinstance(kind, DType) else schema_name(kind)
+        return name is None or (formal is not None and name in formal.dtypes)
 
 
 def normal_domain(domain: str) -> str:

@@ -224,3 +224,30 @@ class MapType:
 
 
 Type = TensorType | SparseType | SequenceType | OptionalType | MapType
+
+
+def innermost(kind: Type | None) -> TensorType | None:
+    """The tensors that sequences, optionals and maps hold; a tensor itself; else `None`."""
+    while isinstance(kind, SequenceType | OptionalType | MapType):
+        kind = kind.value if isinstance(kind, MapType) else kind.element
+    return kind if isinstance(kind, TensorType) else None
+
+
+def schema_name(kind: Type | None) -> str | None:
+    """What operator schemas call a type, such as `seq(tensor(float))`; `None` when unknown."""
+    match kind:
+        case TensorType():
+            return kind.dtype.schema_name
+        case SparseType():
+            return f"sparse_{kind.dtype.schema_name}"
+        case SequenceType():
+            inner = schema_name(kind.element)
+            return None if inner is None else f"seq({inner})"
+        case OptionalType():
+            inner = schema_name(kind.element)
+            return None if inner is None else f"optional({inner})"
+        case MapType():
+            inner = schema_name(kind.value)
+            return None if inner is None else f"map({kind.key},{inner})"
+        case None:
+            return None

@@ -14,6 +14,7 @@ from isomorph.ir.types import (
     SequenceType,
     SparseType,
     TensorType,
+    schema_name,
 )
 from isomorph.ir.weights import Weight
 
@@ -92,11 +93,7 @@ def _regions(op: Op) -> Iterator[str]:
             yield f"{op}: captures {len(op.captures)} values, its {name} takes {len(sub.captures)}"
         for inner, outer in zip(sub.captures, op.captures, strict=False):
             one, two = inner.type, outer.type
-            if (
-                isinstance(one, TensorType)
-                and isinstance(two, TensorType)
-                and one.dtype is not two.dtype
-            ):
+            if one and two and schema_name(one) != schema_name(two):
                 yield f"{op}: captures %{outer.name}: {two}, its {name} takes it as {one}"
 
 
@@ -140,20 +137,19 @@ def _is_kind(given: Attribute, kind: str) -> bool:
 
 
 def _types(op: Op, known: Schema) -> Iterator[str]:
-    """Element types that the schema allows, the same for operands of one type variable."""
-    bound: dict[str, tuple[str, Type]] = {}
+    """Types that the schema allows, the same for operands of one type variable."""
+    bound: dict[str, tuple[str, Type, str]] = {}
     for values, what in ((op.inputs, "operand"), (op.outputs, "result")):
         for index, value in enumerate(values):
-            if value is None or not isinstance(value.type, TensorType):
-                continue
+            name = None if value is None else schema_name(value.type)
             formal = known.input(index) if what == "operand" else known.output(index)
-            if formal is None:
+            if value is None or value.type is None or name is None or formal is None:
                 continue
             where, found = f"{what} {index}", value.type
-            if found.dtype.schema_name not in formal.dtypes:
+            if name not in formal.dtypes:
                 yield f"{op}: {where} is {found}, which {known.name}-{known.since} forbids"
             elif formal.homogeneous and formal.type_var in known.type_vars:
-                first, kind = bound.setdefault(formal.type_var, (where, found))
-                if isinstance(kind, TensorType) and kind.dtype is not found.dtype:
+                first, kind, other = bound.setdefault(formal.type_var, (where, found, name))
+                if name != other:
                     both = f"{first} is {kind}, {where} is {found}"
                     yield f"{op}: {both}; they share {known.name}'s type {formal.type_var}"

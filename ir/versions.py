@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
 from isomorph.ir.patch import Patch
+from isomorph.ir.types import TensorType, schema_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Op, Value
+    from isomorph.ir.types import Type
 
 Rewrite = Callable[["Op", Patch], None]
 """Puts other ops in an op's place with `patch.replace_op` / `patch.replace`; the driver applies.
@@ -131,8 +133,6 @@ def fits(op: Op, version: int) -> str:
     other = schema.schema(op.domain, op.type, version)
     if other is None:
         return f"{op.type} does not exist at version {version}"
-    from isomorph.ir.types import TensorType
-
     if len(op.inputs) > other.max_inputs and any(v for v in op.inputs[other.max_inputs :]):
         return f"{op.type}-{version} takes at most {other.max_inputs} inputs, not {len(op.inputs)}"
     if len(op.outputs) > other.max_outputs:
@@ -145,10 +145,8 @@ def fits(op: Op, version: int) -> str:
             return f"{op.type}-{version} needs the attribute {attribute.name!r}"
     for values, output in ((op.inputs, False), (op.outputs, True)):
         for index, value in enumerate(values):
-            if value is None or not isinstance(value.type, TensorType):
-                continue
-            if not other.allows(index, value.type.dtype, output=output):
-                return f"{op.type}-{version} does not allow {value.type.dtype}"
+            if value is not None and not other.allows(index, value.type, output=output):
+                return f"{op.type}-{version} does not allow {_plain(value.type)}"
     for name, given in op.attributes.items():
         if name in other.attributes:
             continue
@@ -169,18 +167,19 @@ def drop_unknown_attributes(op: Op, version: int) -> None:
 
 def require_types(op: Op, version: int, inputs: Sequence[Value | None]) -> None:
     """Raise InexpressibleError when another version of an op does not allow these types."""
-    from isomorph.ir.types import TensorType
-
     other = schema.schema(op.domain, op.type, version)
     if other is None:
         raise InexpressibleError(f"{op.type} does not exist at version {version}")
     for values, output in ((inputs, False), (op.outputs, True)):
         for index, value in enumerate(values):
-            if value is None or not isinstance(value.type, TensorType):
-                continue
-            if not other.allows(index, value.type.dtype, output=output):
+            if value is not None and not other.allows(index, value.type, output=output):
                 raise InexpressibleError(
-                    f"{op.type}-{version} does not allow {value.type.dtype}",
+                    f"{op.type}-{version} does not allow {_plain(value.type)}",
                     f"export at opset {op.version} or newer",
                     op.version if op.version > version else None,
                 )
+
+
+def _plain(kind: Type | None) -> str:
+    """A type without its dims."""
+    return str(kind.dtype) if isinstance(kind, TensorType) else str(schema_name(kind))

@@ -23,17 +23,16 @@ from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import IsomorphError, UnsupportedError
 from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.proto.encode import encode_model
-from isomorph.ir.types import DType, OptionalType, SequenceType, TensorType
+from isomorph.ir.types import DType, innermost
 from isomorph.ir.versions import Inexpressible
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     import onnx
 
     from isomorph.ir.graph import Op
-    from isomorph.ir.types import Type
 
 LOWEST_IR = 4
 """From here on a weight need not be an input as well."""
@@ -290,10 +289,10 @@ def _ir_version(graph: Graph, target: Target, *, untouched: bool) -> int:
     """The lowest that defines the opset and the element types, and that the run time loads."""
     needed = max(
         (
-            _IR_OF_DTYPE.get(d, 0)
+            _IR_OF_DTYPE.get(kind.dtype, 0)
             for g in graph.graphs()
             for v in g.values()
-            for d in _dtypes(v.type)
+            if (kind := innermost(v.type)) is not None
         ),
         default=0,
     )
@@ -305,13 +304,6 @@ def _ir_version(graph: Graph, target: Target, *, untouched: bool) -> int:
     own = graph.extra.get("ir_version", 0) if untouched else 0
     wanted = own if own >= LOWEST_IR else schema.ir_version_for(target.opset)
     return max(LOWEST_IR, needed, min(wanted, target.ir_version))
-
-
-def _dtypes(kind: Type | None) -> Iterator[DType]:
-    while isinstance(kind, SequenceType | OptionalType):
-        kind = kind.element
-    if isinstance(kind, TensorType):
-        yield kind.dtype
 
 
 @contextmanager

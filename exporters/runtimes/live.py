@@ -10,7 +10,7 @@ from isomorph.ir import schema
 from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.graph import Graph, Value
 from isomorph.ir.proto.encode import encode_model
-from isomorph.ir.types import SequenceType, TensorType
+from isomorph.ir.types import OptionalType, SequenceType, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,5 +78,8 @@ def anonymous(kind: Type | None) -> Type | None:
         case SequenceType():
             inner = anonymous(kind.element)
             return SequenceType(inner) if inner is not None else None
+        case OptionalType():
+            inner = anonymous(kind.element)
+            return OptionalType(inner) if inner is not None else None
         case _:
             return kind

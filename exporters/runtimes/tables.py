@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isomorph.ir import schema
-from isomorph.ir.types import OptionalType, SequenceType, TensorType
+from isomorph.ir.types import MapType, OptionalType, SequenceType, SparseType, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,8 +186,13 @@ def type_text(kind: Type | None) -> str | None:
         case OptionalType():
             inner = type_text(kind.element)
             return None if inner is None else f"optional({inner})"
-        case _:
-            return None if kind is None else str(kind)
+        case MapType():
+            inner = type_text(kind.value)
+            return None if inner is None else f"map({kind.key}:{inner})"
+        case SparseType():
+            return f"sparse({kind.dtype})"
+        case None:
+            return None
 
 
 def rank_of(op: Op) -> int | None:

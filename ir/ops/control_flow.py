@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir.constants import numbers
 from isomorph.ir.graph import Graph, Value, copy_graph
-from isomorph.ir.merge import merge
+from isomorph.ir.merge import either, merge
 from isomorph.ir.opdef import Key, OpDef, Tolerance
 from isomorph.ir.ops._bounds import Bounds, unify, unify_dims
-from isomorph.ir.types import DType, OptionalType, SequenceType, TensorType
+from isomorph.ir.types import DType, OptionalType, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,37 +19,6 @@ if TYPE_CHECKING:
     from isomorph.ir.types import Type
 
     Types = tuple[Type | None, ...]
-
-
-def either(a: Type | None, b: Type | None) -> Type | None:
-    """What is certain of a value that has one of two types.
-
-    Raises:
-        ValueError: when kinds or element types differ.
-    """
-    if a is None or b is None:
-        return None
-    match a, b:
-        case TensorType(), TensorType() if a.dtype is b.dtype:
-            if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-                return TensorType(a.dtype, None)
-            dims = (x if x == y else None for x, y in zip(a.shape, b.shape, strict=True))
-            return TensorType(a.dtype, tuple(dims))
-        case SequenceType(x), SequenceType(y):
-            element = either(x, y)
-            return None if element is None else SequenceType(element)
-        case OptionalType(x), OptionalType(y):
-            element = either(x, y)
-            return None if element is None else OptionalType(element)
-        case OptionalType(x), SequenceType() | TensorType():
-            element = either(x, b)
-            return None if element is None else OptionalType(element)
-        case SequenceType() | TensorType(), OptionalType():
-            return either(b, a)
-        case _ if a == b:
-            return a
-        case _:
-            raise ValueError(f"{a} and {b} differ in kind or element type")
 
 
 def _if(ctx: Context) -> Types:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
 from isomorph.ir.build import restate
-from isomorph.ir.types import OptionalType, SequenceType, SparseType, TensorType
+from isomorph.ir.types import schema_name
 from isomorph.ir.versions import InexpressibleError, Rewrite
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Op
     from isomorph.ir.opdef import Key
     from isomorph.ir.patch import Patch
-    from isomorph.ir.types import Type
     from isomorph.ir.versions import Steps
 
 
@@ -24,7 +23,7 @@ def _to(version: int) -> Rewrite:
         known = schema.schema(op.domain, op.type, version)
         for values, formal in ((op.inputs, "input"), (op.outputs, "output")):
             for index, value in enumerate(values):
-                found = None if value is None else _schema_name(value.type)
+                found = None if value is None else schema_name(value.type)
                 operand = getattr(known, formal)(index)
                 if found is not None and operand is not None and found not in operand.dtypes:
                     raise InexpressibleError(
@@ -35,21 +34,6 @@ def _to(version: int) -> Rewrite:
         restate(op, patch, version)
 
     return step
-
-
-def _schema_name(found: Type | None) -> str | None:
-    """What schemas call a type; `None` when it is unknown."""
-    match found:
-        case TensorType():
-            return found.dtype.schema_name
-        case SparseType():
-            return f"sparse_{found.dtype.schema_name}"
-        case SequenceType():
-            return f"seq({_schema_name(found.element)})"
-        case OptionalType():
-            return f"optional({_schema_name(found.element)})"
-        case _:
-            return None
 
 
 _TO_16: dict[int, Rewrite] = {25: _to(24), 24: _to(23), 23: _to(21), 21: _to(19), 19: _to(16)}
