@@ -72,6 +72,7 @@ class Op:
 
     `captures` are the outer values that the op's subgraphs use, in the order of each subgraph's
     own `captures`. `version` is the schema's since_version (for unknown domains, the opset).
+    `kept` is what the file says of it that no other field holds (`isomorph.ir.proto.kept`).
     """
 
     __slots__ = (
@@ -80,6 +81,7 @@ class Op:
         "doc",
         "domain",
         "inputs",
+        "kept",
         "metadata",
         "name",
         "outputs",
@@ -110,6 +112,7 @@ class Op:
         self.name = name
         self.doc = ""
         self.metadata: Mapping[str, str] = {}
+        self.kept: object = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -466,7 +469,7 @@ def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
             source=op.source,
             name=op.name,
         )
-        copied_op.doc, copied_op.metadata = op.doc, op.metadata
+        copied_op.doc, copied_op.metadata, copied_op.kept = op.doc, op.metadata, op.kept
         for old, fresh in zip(op.results, copied_op.results, strict=True):
             fresh.type, fresh.doc, fresh.metadata = old.type, old.doc, old.metadata
             new[old] = fresh

@@ -52,11 +52,15 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A range of a file, mapped on demand; its bounds were checked against the file's size."""
+    """A range of a file, mapped on demand; its bounds were checked against the file's size.
+
+    `inline` says that it is a part of a model's own message, which was left in its file.
+    """
 
     file: MappedFile
     offset: int
     length: int
+    inline: bool = False
 
     @property
     def key(self) -> object:
@@ -77,10 +81,28 @@ class FileRange:
         return self.file.chunks(self.offset, self.length)
 
 
-class Weight:
-    """A constant tensor: element type, static shape, and storage."""
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the file that a weight was read from states it, for whoever writes that file again.
 
-    __slots__ = ("_digest", "dtype", "shape", "storage", "strings")
+    Attributes:
+        message: the serialized tensor without dims, element type and data; empty when that is all.
+        typed: whether the numbers are in one of the typed fields, not raw.
+        sparse: values and indices of a sparse tensor.
+    """
+
+    message: bytes = b""
+    typed: bool = False
+    sparse: tuple[Weight, Weight] | None = None
+
+
+class Weight:
+    """A constant tensor: element type, static shape, and storage.
+
+    `form` is set while it stands as a file stated it.
+    """
+
+    __slots__ = ("_digest", "dtype", "form", "shape", "storage", "strings")
 
     def __init__(
         self,
@@ -93,6 +115,7 @@ class Weight:
         self.shape = shape
         self.storage = storage
         self.strings = strings
+        self.form: Form | None = None
         self._digest: bytes | None = None
 
     @staticmethod

@@ -9,13 +9,16 @@ import onnx
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.graph import EmptyList, Graph
 from isomorph.ir.proto.names import utf8
-from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
+from isomorph.ir.proto.sparse import decode_sparse
+from isomorph.ir.proto.tensors import decode_tensor
 from isomorph.ir.proto.types import decode_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from onnx import AttributeProto, GraphProto
+
+    from isomorph.ir.proto.tensors import External
 
     Subgraph = Callable[[GraphProto], Graph]
 
@@ -85,7 +88,7 @@ def decode_attribute(
         case _KINDS.STRING:
             return text(proto.s)
         case _KINDS.TENSOR:
-            return decode_tensor(proto.t, where, external)
+            return decode_tensor(proto.t, where, external, named=True)
         case _KINDS.GRAPH:
             return subgraph(proto.g)
         case _KINDS.FLOATS:
@@ -95,7 +98,7 @@ def decode_attribute(
         case _KINDS.STRINGS:
             return tuple(text(s) for s in proto.strings) or EmptyList("STRINGS")
         case _KINDS.TENSORS:
-            found = tuple(decode_tensor(t, where, external) for t in proto.tensors)
+            found = tuple(decode_tensor(t, where, external, named=True) for t in proto.tensors)
             return found or EmptyList("TENSORS")
         case _KINDS.GRAPHS:
             return tuple(subgraph(g) for g in proto.graphs) or EmptyList("GRAPHS")

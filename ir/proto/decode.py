@@ -15,7 +15,8 @@ from isomorph.ir.proto.metadata import read_metadata
 from isomorph.ir.proto.names import properties, utf8
 from isomorph.ir.proto.order import in_order
 from isomorph.ir.proto.scope import Frame, Scope, join_captures
-from isomorph.ir.proto.tensors import External, decode_sparse, decode_tensor
+from isomorph.ir.proto.sparse import decode_sparse
+from isomorph.ir.proto.tensors import External, decode_tensor
 from isomorph.ir.proto.types import decode_type
 from isomorph.ir.source import Source
 

@@ -4,44 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
+from isomorph.ir.proto.names import utf8
 from isomorph.ir.proto.types import decode_dtype
 from isomorph.ir.types import DType
-from isomorph.ir.weights import Buffer, Storage, Weight
+from isomorph.ir.weights import Buffer, FileRange, Form, Storage, Weight
 
 if TYPE_CHECKING:
-    from onnx import SparseTensorProto, TensorProto
+    from onnx import TensorProto
 
 External = Callable[["TensorProto", int], Storage]
 """Opens data that lies outside the model's file, given its message and the length wanted."""
 
 MAX_BYTES = 1 << 40
 
-MAX_DENSE = 1 << 28
-"""Bytes that a sparse tensor may have once it is dense."""
+MAX_RANK = 64
+"""Dims that a numpy array can have."""
+
+_WIDE_FIELDS: dict[DType, tuple[str, type[np.generic]]] = {
+    DType.FLOAT32: ("float_data", np.float32),
+    DType.COMPLEX64: ("float_data", np.float32),
+    DType.FLOAT64: ("double_data", np.float64),
+    DType.COMPLEX128: ("double_data", np.float64),
+    DType.INT64: ("int64_data", np.int64),
+    DType.UINT64: ("uint64_data", np.uint64),
+    DType.UINT32: ("uint64_data", np.uint64),
+}
+"""The typed field of an element type that is not in int32_data, and what it holds."""
 
 _INT32_FIELD = frozenset(d for d in DType if 0 < d.bits <= 16) | {DType.INT32}
 
 
-def decode_tensor(proto: TensorProto, where: str, external: External | None = None) -> Weight:
+def decode_tensor(
+    proto: TensorProto, where: str, external: External | None = None, *, named: bool = False
+) -> Weight:
     """The weight a message holds; its bytes are borrowed where the message has them raw.
 
     Args:
         proto: the message.
         where: what to call it in errors.
         external: opens data that lies outside the file, given the message and the length wanted.
+        named: whether its name and remarks belong to its form; those of an initializer are its
+            value's.
 
     Raises:
         InvalidModelError: when dims, element type and data do not agree.
+        UnsupportedError: for more dims than an array can have.
     """
     dtype = decode_dtype(proto.data_type, where)
     shape = tuple(proto.dims)
-    size = _size(shape, dtype, where)
+    size = check_size(shape, dtype, where)
+    weight = _decoded(proto, where, external, dtype, shape, size)
+    weight.form = _form(proto, weight, named=named)
+    return weight
+
+
+def _decoded(
+    proto: TensorProto,
+    where: str,
+    external: External | None,
+    dtype: DType,
+    shape: tuple[int, ...],
+    size: int,
+) -> Weight:
     if proto.HasField("segment"):
         raise UnsupportedError(f"{where}: tensors in segments are not read; store it in one piece")
     if dtype is DType.STRING:
@@ -64,59 +94,88 @@ def decode_tensor(proto: TensorProto, where: str, external: External | None = No
     return weight
 
 
-def decode_sparse(proto: SparseTensorProto, where: str, external: External | None = None) -> Weight:
-    """The dense weight that a sparse message stands for.
-
-    Raises:
-        InvalidModelError: when indices leave the dims or do not ascend.
-        UnsupportedError: when the dense tensor would be too large.
-    """
-    shape = tuple(proto.dims)
-    values = decode_tensor(proto.values, f"{where}, values", external)
-    if _size(shape, values.dtype, where) * max(values.dtype.bits, 8) > MAX_DENSE * 8:
-        raise UnsupportedError(
-            f"{where}: sparse with dims {shape}; up to {MAX_DENSE >> 20} MiB are made dense"
-        )
-    indices = decode_tensor(proto.indices, f"{where}, indices", external)
-    count = values.size
-    if indices.dtype is not DType.INT64 or indices.shape not in ((count,), (count, len(shape))):
-        raise InvalidModelError(
-            f"{where}: indices are {indices.type}; int64[{count}] or int64[{count}, {len(shape)}] "
-            "is expected"
-        )
-    flat: np.ndarray = indices.numpy()
-    if flat.ndim == 2:
-        bounds = np.array(shape, np.int64)
-        if count and bool(((flat < 0) | (flat >= bounds)).any()):
-            raise InvalidModelError(f"{where}: an index lies outside of dims {shape}")
-        strides = np.cumprod([1, *shape[:0:-1]], dtype=np.int64)[::-1][: len(shape)]
-        flat = (flat * strides).sum(axis=1)
-    if count and (flat[0] < 0 or flat[-1] >= prod(shape) or bool((np.diff(flat) <= 0).any())):
-        raise InvalidModelError(f"{where}: its indices do not ascend within dims {shape}")
-    fill = b"" if values.dtype is DType.STRING else 0
-    dense = np.full(prod(shape), fill, values.dtype.numpy)
-    dense[flat] = values.numpy().reshape(-1)
-    return Weight.of(dense.reshape(shape), values.dtype)
+_TYPED = Form(typed=True)
 
 
-def _size(shape: tuple[int, ...], dtype: DType, where: str) -> int:
+def _form(proto: TensorProto, weight: Weight, *, named: bool) -> Form | None:
+    """What the message says beyond dims, type and data; `None` when its data is raw."""
+    storage = weight.storage
+    inline = isinstance(storage, FileRange) and storage.inline
+    typed = (
+        storage is not None
+        and not proto.HasField("data_location")
+        and not proto.HasField("raw_data")
+    )
+    placed = proto.HasField("data_location") and not inline
+    if not placed and not (
+        named and (proto.HasField("name") or proto.HasField("doc_string") or proto.metadata_props)
+    ):
+        return _TYPED if typed else None
+    kept = onnx.TensorProto()
+    if named:
+        for name in ("name", "doc_string"):
+            if proto.HasField(name):
+                setattr(kept, name, utf8(getattr(proto, name)))
+        kept.metadata_props.extend(proto.metadata_props)
+    if placed:
+        kept.data_location = proto.data_location
+        kept.external_data.extend(proto.external_data)
+    return Form(kept.SerializeToString(), typed)
+
+
+def check_size(shape: tuple[int, ...], dtype: DType, where: str) -> int:
     """Number of elements, of a tensor that can exist."""
     if any(d < 0 for d in shape):
         raise InvalidModelError(f"{where}: tensor dims {shape} are negative; sizes are expected")
+    if len(shape) > MAX_RANK:
+        raise UnsupportedError(f"{where}: a tensor of {len(shape)} dims; up to {MAX_RANK} are read")
     if prod(max(d, 1) for d in shape) * max(dtype.bits, 1) > MAX_BYTES * 8:
         raise InvalidModelError(f"{where}: tensor dims {shape} ask for more than 1 TiB")
     return prod(shape)
 
 
-def encode_tensor(weight: Weight, name: str = "") -> TensorProto:
-    """The message of a weight, its bytes raw."""
-    proto = onnx.TensorProto(name=name, data_type=weight.dtype.value)
+def encode_tensor(weight: Weight, name: str | None = None, *, as_read: bool = False) -> TensorProto:
+    """The message of a weight, its bytes raw.
+
+    Args:
+        weight: the weight.
+        name: its name.
+        as_read: write it the way in which the file states it that it was read from: the same
+            fields, the same name unless another is given. Data in other files stays there.
+    """
+    form = weight.form if as_read else None
+    proto = onnx.TensorProto()
+    if form is not None and form.message:
+        proto.ParseFromString(form.message)
+    if name is not None:
+        proto.name = name
+    proto.data_type = weight.dtype.value
     proto.dims.extend(weight.shape)
     if weight.dtype is DType.STRING:
         proto.string_data.extend(weight.strings)
-    else:
+    elif form is not None and form.typed:
+        _fill(proto, weight)
+    elif proto.data_location != onnx.TensorProto.EXTERNAL:
         proto.raw_data = bytes(weight.view())
     return proto
+
+
+def _fill(proto: TensorProto, weight: Weight) -> None:
+    """Put the numbers of a weight into the typed field of its element type."""
+    dtype, raw = weight.dtype, weight.view()
+    if dtype in _INT32_FIELD:
+        if dtype.bits == 6:
+            words = weight.numpy().reshape(-1).view(np.uint8)
+        elif dtype.bits < 8:
+            words = np.frombuffer(raw, np.uint8)
+        else:
+            signed = dtype in (DType.INT8, DType.INT16, DType.INT32)
+            words = np.frombuffer(raw, f"{'i' if signed else 'u'}{dtype.numpy.itemsize}")
+        proto.int32_data.extend(words.tolist())
+        return
+    name, form = _WIDE_FIELDS[dtype]
+    numbers = np.frombuffer(raw, np.uint32 if dtype is DType.UINT32 else form)
+    getattr(proto, name).extend(numbers.tolist())
 
 
 def _check(found: int, wanted: int, where: str, what: str) -> None:
@@ -138,15 +197,8 @@ def _typed(proto: TensorProto, dtype: DType, size: int, where: str) -> bytes:
         _check(len(words), size, where, "elements")
         width = np.dtype(f"u{dtype.numpy.itemsize}")
         return words.astype(width).tobytes()
-    field, form = {
-        DType.FLOAT32: (proto.float_data, np.float32),
-        DType.COMPLEX64: (proto.float_data, np.float32),
-        DType.FLOAT64: (proto.double_data, np.float64),
-        DType.COMPLEX128: (proto.double_data, np.float64),
-        DType.INT64: (proto.int64_data, np.int64),
-        DType.UINT64: (proto.uint64_data, np.uint64),
-        DType.UINT32: (proto.uint64_data, np.uint64),
-    }[dtype]
+    name, form = _WIDE_FIELDS[dtype]
+    field: Any = getattr(proto, name)
     _check(len(field), size * (2 if dtype.is_complex else 1), where, "elements")
     found = np.array(field, form)
     return found.astype(np.uint32).tobytes() if dtype is DType.UINT32 else found.tobytes()

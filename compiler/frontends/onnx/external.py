@@ -55,7 +55,7 @@ class ExternalData:
         if self._own is not None and location.startswith(f"{self._token}:"):
             offset, stored = self._ranges[int(location.removeprefix(f"{self._token}:"))]
             _check_length(stored, length, where)
-            return FileRange(self._own, offset, length)
+            return FileRange(self._own, offset, length, inline=True)
         offset = _number(entries, "offset", 0, where)
         _check_length(_number(entries, "length", length, where), length, where)
         file = self._file(location, where)
