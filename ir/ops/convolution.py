@@ -35,12 +35,14 @@ def _kernel(context: Context, weights: Shape | None, rank: int) -> tuple[Dim, ..
     return stated or found
 
 
-def _operands(context: Context) -> tuple[TensorType, Shape | None, Shape | None, int | None] | None:
-    """The input's type, its shape, the weights' shape, and how many axes are spatial."""
+def _operands(
+    context: Context, at: int = 1
+) -> tuple[TensorType, Shape | None, Shape | None, int | None] | None:
+    """The input's type, its shape, the shape of the weights, and how many axes are spatial."""
     tensor = context.tensor(0)
     if tensor is None:
         return None
-    shape, weights = tensor.shape, context.shape(1)
+    shape, weights = tensor.shape, context.shape(at)
     known = shape if shape is not None else weights
     if known is not None and len(known) < 3:
         raise context.error(f"rank {len(known)}; at least 3 was expected (N, C, spatial…)")
@@ -59,12 +61,16 @@ def _check_channels(context: Context, given: Dim, expected: Dim, outputs: Dim, g
 
 
 def _conv(context: Context) -> tuple[Type | None, ...]:
-    found = _operands(context)
-    if found is None:
-        return (None,)
-    tensor, shape, weights, rank = found
-    if rank is None:
-        return (TensorType(tensor.dtype),)
+    tensor = context.tensor(0)
+    return (None if tensor is None else TensorType(tensor.dtype, convolved(context)),)
+
+
+def convolved(context: Context, at: int = 1) -> Shape | None:
+    """The shape of a convolution whose weights are operand `at`; `None` without any rank."""
+    found = _operands(context, at)
+    if found is None or found[3] is None:
+        return None
+    _, shape, weights, rank = found
     group = context.attr("group", 1)
     channels: Dim = None
     if weights is not None:
@@ -74,7 +80,7 @@ def _conv(context: Context) -> tuple[Type | None, ...]:
     spatial = shape[2:] if shape is not None else (None,) * rank
     view = windows(context.attr, _kernel(context, weights, rank), context.error)
     batch = shape[0] if shape is not None else None
-    return (TensorType(tensor.dtype, (batch, channels, *view.counts(spatial))),)
+    return (batch, channels, *view.counts(spatial))
 
 
 @dataclass(frozen=True)

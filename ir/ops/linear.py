@@ -21,19 +21,23 @@ def _same(context: Context, a: Dim, b: Dim, what: str) -> None:
 
 
 def _matmul(context: Context) -> tuple[Type | None, ...]:
-    tensor, left, right = context.tensor(0), context.shape(0), context.shape(1)
-    if tensor is None:
-        return (None,)
+    tensor = context.tensor(0)
+    return (None if tensor is None else TensorType(tensor.dtype, product_shape(context)),)
+
+
+def product_shape(context: Context, first: int = 0, second: int = 1) -> Shape | None:
+    """The shape of numpy's matmul of two operands; `None` unless both ranks are known."""
+    left, right = context.shape(first), context.shape(second)
     if left is None or right is None:
-        return (TensorType(tensor.dtype),)
+        return None
     if not left or not right:
         raise context.error("a scalar operand; rank 1 or more was expected")
     inner = right[-2:][0]
     _same(context, left[-1], inner, "the summed dims")
-    batch = broadcast(context, left[:-2], right[:-2]) or ()
-    rows = left[-2:-1]
-    columns = right[-1:] if len(right) > 1 else ()
-    return (TensorType(tensor.dtype, (*batch, *rows, *columns)),)
+    batch = broadcast(context, left[:-2], right[:-2])
+    if batch is None:
+        return None
+    return (*batch, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
 
 
 def _gemm(context: Context) -> tuple[Type | None, ...]:

@@ -60,15 +60,18 @@ def slide(array: Array, view: Windows, counts: Sequence[int]) -> Array:
 
 
 def _conv(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
+    return _finish(convolve(call, accumulate(x), accumulate(w)), b, x.dtype)
+
+
+def convolve(call: Call, x: Array, w: Array) -> Array:
+    """The sums of products of an op's windows, in the dtype of its operands."""
     group, kernel = call.attr("group", 1), w.shape[2:]
     if x.shape[1] != w.shape[1] * group or w.shape[0] % group:
         raise problem(call, f"input {x.shape} and weights {w.shape} do not fit {group} groups")
     view = read_windows(call, kernel)
-    padding = view.padding(x.shape[2:])
     counts = numbers(*view.counts(x.shape[2:]))
-    columns = slide(padded(accumulate(x), padding), view, counts)
-    found = _contract(columns, accumulate(w), group, len(kernel))
-    return _finish(found, b, x.dtype)
+    columns = slide(padded(x, view.padding(x.shape[2:])), view, counts)
+    return _contract(columns, w, group, len(kernel))
 
 
 def _contract(columns: Array, w: Array, group: int, rank: int) -> Array:
