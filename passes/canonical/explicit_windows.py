@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def settle(graph: Graph, op: Op) -> Patch | None:
     """Strides, dilations and pads written out, `auto_pad` replaced by what it means.
 
-    SAME depends on the operand's size unless every stride is 1; an open size keeps it.
+    SAME depends on the operand's size unless every stride is 1; an open size keeps it. So does
+    pooling that is padded more at one end than at the other: onnx.reference (1.23.2) gives MaxPool
+    with such pads a wrong shape.
     """
     kernel, spatial = _kernel(op), _spatial(op)
     if kernel is None or spatial is None or len(kernel) != len(spatial):
@@ -29,6 +31,8 @@ def settle(graph: Graph, op: Op) -> Patch | None:
     view = windows(op.attr, kernel, InvalidModelError, pooling=pooling)
     pads = _pads(view, spatial)
     if pads is None or (view.ceil and view.auto_pad != "NOTSET"):
+        return None
+    if pooling and view.same and pads[: len(kernel)] != pads[len(kernel) :]:
         return None
     wanted: dict[str, Attribute] = {
         "kernel_shape": tuple(kernel),
