@@ -48,6 +48,14 @@ class Tolerance(Enum):
     NORMALIZATION = auto()
     RECURRENT = auto()
     """Judged by the function's own conditioning over steps."""
+    ATTENTION = auto()
+    """Products, softmax and products again; rotations; recurrences over what was seen."""
+    LOSS = auto()
+    """Logarithms of a softmax, weighted and summed."""
+    FOURIER = auto()
+    """Sums over roots of unity, and the windows that go before them."""
+    SAMPLING = auto()
+    """Weighted elements from places that operands say: what an error of the place does counts."""
     DISCONTINUOUS = auto()
     """Exact but for decisions whose margin lies within the operands' bound."""
     RANDOM = auto()
