@@ -76,6 +76,18 @@ def softplus(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    """Exponentials along an axis, as shares of their sum."""
+    powers = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def log_softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    """The logarithm of that, accurate where a share underflows."""
+    below = x - x.max(axis, keepdims=True, initial=-np.inf)
+    return below - np.log(np.exp(below).sum(axis, keepdims=True))
+
+
 def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Division; of integers towards zero, as in C."""
     if a.dtype.kind not in "iu":

@@ -157,16 +157,6 @@ def _mean_variance(call: Call, x: Any) -> Array:
     return n.like(difference / (deviation + MVN_EPSILON), x)
 
 
-def _softmax(x: Array, axis: int) -> Array:
-    powers = np.exp(x - x.max(axis, keepdims=True, initial=-np.inf))
-    return powers / powers.sum(axis, keepdims=True)
-
-
-def _log_softmax(x: Array, axis: int) -> Array:
-    below = x - x.max(axis, keepdims=True, initial=-np.inf)
-    return below - np.log(np.exp(below).sum(axis, keepdims=True))
-
-
 def _hardmax(x: Array, axis: int) -> Array:
     found = np.zeros_like(x)
     if x.size:
@@ -196,9 +186,9 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "InstanceNormalization"): (Impl(_instance),),
     ("", "LRN"): (Impl(_lrn),),
     ("", "LayerNormalization"): (Impl(_layer),),
-    ("", "LogSoftmax"): _along(_log_softmax),
+    ("", "LogSoftmax"): _along(n.log_softmax),
     ("", "LpNormalization"): (Impl(_lp),),
     ("", "MeanVarianceNormalization"): (Impl(_mean_variance),),
     ("", "RMSNormalization"): (Impl(_rms),),
-    ("", "Softmax"): _along(_softmax),
+    ("", "Softmax"): _along(n.softmax),
 }
