@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Op, Value
 
-ATTRIBUTE_UNIT = 2.0**-24
-"""Float attributes are stored as float32."""
-
 
 def numbers(constants: Iterable[Any]) -> np.ndarray:
     """Every distinct float among arrays, weights and numbers, sorted, as float64."""
@@ -123,12 +120,17 @@ class Rewritten:
         ops = [op for _, op in moved.walk()]
         for index, name in self._attributes:
             value = np.asarray(ops[index].attributes[name], np.float64)
-            draws = rng.uniform(-ATTRIBUTE_UNIT, ATTRIBUTE_UNIT, value.shape)
-            array = np.where(self._mask(value), value * (1 + draws), value)
+            array = np.where(self._mask(value), _neighbour(value, rng), value)
             ops[index].attributes[name] = (
                 tuple(float(v) for v in array) if array.ndim else float(array)
             )
         return moved
+
+
+def _neighbour(value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The next float32 above or below: attributes are rounded to that whenever they are read."""
+    towards = np.where(rng.random(value.shape) < 0.5, -np.inf, np.inf)
+    return np.nextafter(value.astype(np.float32), towards.astype(np.float32)).astype(np.float64)
 
 
 def digests(graph: Graph) -> frozenset[bytes]:

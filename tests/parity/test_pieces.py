@@ -10,10 +10,12 @@ import pytest
 
 from isomorph.ir.dims import Constraint, symbol
 from isomorph.ir.graph import Graph
+from isomorph.ir.interpret import Program
 from isomorph.ir.opdef import OPS, Tolerance
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
 from isomorph.parity import Status, Verdict, assert_parity, verify
+from isomorph.parity.constants import Rewritten
 from isomorph.parity.engine import ParityFailure
 from isomorph.parity.noise import Perturbation, is_short
 from isomorph.parity.strategies import HOSTILE, batches, draw, inputs, specs_of
@@ -361,3 +363,18 @@ def test_a_branch_is_judged_inside(tmp_path: Path):
     verdict = verify(save(made, tmp_path / "m.onnx"), tmp_path / "m.onnx", cases=30)
     assert verdict.status is Status.PASS, verdict
     assert {n.op for n in verdict.nodes} >= {"If", "Exp", "Sin", "Neg"}
+
+
+def test_every_probe_of_a_rewritten_attribute_moves_the_result():
+    graph = Graph("norm")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (4, 8)))
+    scale = graph.add_weight(Weight.of(np.ones(8, np.float32)), "scale")
+    made = graph.add_op("LayerNormalization", [x, scale], {"epsilon": 1e-3})
+    graph.outputs = [made.output]
+    rewritten = Rewritten(graph, np.zeros(0), frozenset())
+    program = Program(graph, wide=True)
+    feeds = [np.random.default_rng(0).uniform(-1, 1, (4, 8)).astype(np.float32)]
+    plain = program.run(feeds)[0]
+    for seed in range(6):
+        moved = rewritten.run(program, feeds, seed)[0]
+        assert 0 < np.abs(moved - plain).max() < 1e-8, seed
