@@ -1,9 +1,10 @@
 """The standard `onnx.backend.base.Backend` interface, so that others' suites can drive isomorph.
 
-A model goes the whole way, load → upgrade → passes → check → downgrade → encode at its own opset,
-and then runs on a device: `CPU` is onnxruntime, `REFERENCE` the reference interpreter. `SIM` and
-`CUDA` run our own kernels, on the CPU and on a GPU, without writing a model first. What is
-refused is refused in `prepare`, with a typed error.
+A model goes the whole way, load → upgrade → passes → check → downgrade → encode, and then runs on
+a device: `CPU` is onnxruntime, `REFERENCE` the reference interpreter. It is encoded at its own
+opset; for onnxruntime at the newest that the installed release loads, where its own is newer still
+or has operators without a kernel. `SIM` and `CUDA` run our own kernels, on the CPU and on a GPU,
+without writing a model first. What is refused is refused in `prepare`, with a typed error.
 
 `onnx.backend.test` knows only the devices CPU and CUDA, and drives one Backend class per device of
 ours: `onnx.backend.test.BackendTest(isomorph.backend.CPU, __name__)`.
@@ -11,6 +12,7 @@ ours: `onnx.backend.test.BackendTest(isomorph.backend.CPU, __name__)`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -28,7 +30,13 @@ from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.graph import copy_graph
 from isomorph.ir.types import OptionalType, SequenceType, TensorType
 from isomorph.passes.canonical import CANONICAL
-from isomorph.runtime.errors import DeviceError, InputError, NoGpuError, RunError
+from isomorph.runtime.errors import (
+    DeviceError,
+    InputError,
+    NoGpuError,
+    RunError,
+    RuntimeLoadError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -219,24 +227,40 @@ def supports_device(device: str) -> bool:
 
 def _prepare(model: ModelProto, device: str) -> Prepared:
     graph = read(model)
-    newest = schema.CANONICAL[""]
-    opset = graph.opsets.get("")
-    if device == "CPU":
-        target = make_target(opset, "onnxruntime", "cpu")
-    else:
+    opset = graph.opsets.get("", 0)
+    if device == "REFERENCE":
+        newest = schema.CANONICAL[""]
         target = Target(opset or newest, schema.ir_version_for(newest), "reference")
-    ready = graph
-    if target.opset >= LOWEST_WRITTEN:
-        ready, _ = copy_graph(graph)
-        upgrade(ready)
-        CANONICAL.run(ready)
-    if device == "CPU":
-        report = check(ready, target)
-        if not report.ok:
-            raise ExportError(report)
+        proto = to_proto(_ready(graph, target), target)
+        return Prepared(graph, proto, _reference(proto))
+    newest = make_target().opset
+    try:
+        return _on_cpu(graph, min(opset, newest) or newest)
+    except (ExportError, RuntimeLoadError):
+        if opset >= newest:
+            raise
+        with suppress(ExportError, RuntimeLoadError):
+            return _on_cpu(graph, newest)
+        raise
+
+
+def _on_cpu(graph: Graph, opset: int) -> Prepared:
+    target = make_target(opset)
+    ready = _ready(graph, target)
+    report = check(ready, target)
+    if not report.ok:
+        raise ExportError(report)
     proto = to_proto(ready, target)
-    engine = _onnxruntime(proto) if device == "CPU" else _reference(proto)
-    return Prepared(graph, proto, engine)
+    return Prepared(graph, proto, _onnxruntime(proto))
+
+
+def _ready(graph: Graph, target: Target) -> Graph:
+    if target.opset < LOWEST_WRITTEN:
+        return graph
+    ready, _ = copy_graph(graph)
+    upgrade(ready)
+    CANONICAL.run(ready)
+    return ready
 
 
 def _onnxruntime(model: ModelProto) -> Engine:
