@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Op, Value
 
+VERY_SHORT_BITS = 5
+
 
 def numbers(constants: Iterable[Any]) -> np.ndarray:
     """Every distinct float among arrays, weights and numbers, sorted, as float64."""
@@ -106,14 +108,15 @@ class Rewritten:
         if id(weight) not in self._masks:
             found = None
             if weight.dtype.is_float and weight.digest() not in self._digests:
-                mask = self._mask(np.asarray(weight.numpy(), np.float64))
+                mask = self._mask(np.asarray(weight.numpy(), np.float64), weight.dtype.bits)
                 if mask.any():
                     found = mask, Unit.of(weight.dtype).u
             self._masks[id(weight)] = found
         return self._masks[id(weight)]
 
-    def _mask(self, array: np.ndarray) -> np.ndarray:
-        return ~np.isin(array, self._known) & ~is_short(array)
+    def _mask(self, array: np.ndarray, bits: int = 64) -> np.ndarray:
+        short = is_short(array) if bits > 16 else _is_very_short(array)
+        return ~np.isin(array, self._known) & ~short
 
     def _moved_attributes(self, rng: np.random.Generator) -> Graph:
         moved, _ = copy_graph(self._graph)
@@ -125,6 +128,13 @@ class Rewritten:
                 tuple(float(v) for v in array) if array.ndim else float(array)
             )
         return moved
+
+
+def _is_very_short(array: np.ndarray) -> np.ndarray:
+    """Numbers that look exact among those of 16 bits, of which every one is short for float32."""
+    significand, _ = np.frexp(array)
+    scaled = significand * (1 << VERY_SHORT_BITS)
+    return (scaled == np.rint(scaled)) | (array == np.rint(array))
 
 
 def _neighbour(value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
