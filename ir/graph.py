@@ -189,7 +189,8 @@ class Graph:
         opsets: the opset imports as read, or empty for a captured graph.
         constraints: relations between dims that must hold.
         domains: value range by input name, as the user stated it: (low, high), inclusive.
-        functions: local functions of the model, by (domain, name, overload).
+        functions: messages of the model's local functions whose calls were left to stand, by
+            (domain, name, overload).
         metadata: the model's own key-value properties.
         origin: what it was captured from, for reports.
     """

@@ -16,9 +16,10 @@ from isomorph.ir.proto.types import decode_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from onnx import AttributeProto, GraphProto
+    from onnx import AttributeProto, GraphProto, TypeProto
 
     from isomorph.ir.proto.tensors import External
+    from isomorph.ir.types import Type
 
     Subgraph = Callable[[GraphProto], Graph]
 
@@ -38,6 +39,8 @@ _LISTS = (
     ("strings", _KINDS.STRINGS),
     ("tensors", _KINDS.TENSORS),
     ("graphs", _KINDS.GRAPHS),
+    ("sparse_tensors", _KINDS.SPARSE_TENSORS),
+    ("type_protos", _KINDS.TYPE_PROTOS),
 )
 
 
@@ -103,17 +106,26 @@ def decode_attribute(
         case _KINDS.GRAPHS:
             return tuple(subgraph(g) for g in proto.graphs) or EmptyList("GRAPHS")
         case _KINDS.TYPE_PROTO:
-            kind = decode_type(proto.tp, where)
-            if kind is None:
-                raise InvalidModelError(f"{where}: it states no type")
-            return kind
+            return _type(proto.tp, where)
+        case _KINDS.TYPE_PROTOS:
+            return tuple(_type(t, where) for t in proto.type_protos) or EmptyList("TYPE_PROTOS")
         case _KINDS.SPARSE_TENSOR:
             return decode_sparse(proto.sparse_tensor, where, external)
+        case _KINDS.SPARSE_TENSORS:
+            made = tuple(decode_sparse(t, where, external) for t in proto.sparse_tensors)
+            return made or EmptyList("SPARSE_TENSORS")
         case kind:
             name = (
                 _KINDS.AttributeType.Name(kind) if kind in _KINDS.AttributeType.values() else kind
             )
             raise UnsupportedError(f"{where}: attributes of kind {name} are not read yet")
+
+
+def _type(proto: TypeProto, where: str) -> Type:
+    found = decode_type(proto, where)
+    if found is None:
+        raise InvalidModelError(f"{where}: it states no type")
+    return found
 
 
 def text(raw: bytes) -> str | bytes:

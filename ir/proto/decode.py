@@ -10,6 +10,7 @@ from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.proto.attributes import decode_attribute, resolve
+from isomorph.ir.proto.kept import KEPT, KEPT_MODEL, keep_graph, keep_model, keep_node
 from isomorph.ir.proto.local import Functions
 from isomorph.ir.proto.metadata import read_metadata
 from isomorph.ir.proto.names import properties, utf8
@@ -44,8 +45,16 @@ _SOURCE = re.compile(r"(.*):(\d{1,9})(?: (.*))?", re.DOTALL)
 
 
 @uncollected()
-def decode_model(proto: ModelProto, external: External | None = None) -> Graph:
+def decode_model(
+    proto: ModelProto, external: External | None = None, *, keep_functions: bool = False
+) -> Graph:
     """The main graph of a model, with its opset imports and metadata; local functions inlined.
+
+    Args:
+        proto: the message; it is not changed.
+        external: opens data that lies in other files.
+        keep_functions: let calls of local functions stand, and keep the functions' own messages in
+            `Graph.functions`.
 
     Raises:
         InvalidModelError: when the model breaks the format's rules; says where.
@@ -54,13 +63,19 @@ def decode_model(proto: ModelProto, external: External | None = None) -> Graph:
     opsets = read_opsets(proto.opset_import, "the model")
     functions = Functions(proto.functions)
     functions.check([proto.graph])
-    graph = Decoder(external, functions).graph(proto.graph, None, Frame(opsets), depth=0)
+    if keep_functions and functions.known:
+        decode_model(proto, external)  # what is kept unexpanded must be valid when it is expanded
+    kept = functions.kept(external) if keep_functions else {}
+    decoder = Decoder(external, Functions() if kept else functions)
+    graph = decoder.graph(proto.graph, None, Frame(opsets), depth=0)
+    graph.functions.update(kept)
     local = {key[0] for key in functions.known}
     used = {op.domain for _, op in graph.walk()} if local else local
     graph.opsets = {d: v for d, v in opsets.items() if d not in local or d in used}
     graph.doc = utf8(proto.doc_string or proto.graph.doc_string)
     read_metadata(graph, properties(proto.metadata_props))
     graph.extra |= {
+        KEPT_MODEL: keep_model(proto, external),
         "ir_version": proto.ir_version,
         "producer_name": utf8(proto.producer_name),
         "producer_version": utf8(proto.producer_version),
@@ -123,12 +138,12 @@ class Decoder:
             self.node(scope, node, stated, depth, graph.add_op)
         for info in proto.output:
             self._output(scope, info)
-        if proto.quantization_annotation:
-            graph.extra["quantization"] = list(proto.quantization_annotation)
         if proto.metadata_props:
             graph.extra["graph_metadata"] = properties(proto.metadata_props)
         if outer is not None:
             graph.doc = utf8(proto.doc_string)
+        if frame.attributes is None:
+            graph.extra[KEPT] = keep_graph(proto, scope.names)
         return scope
 
     def _output(self, scope: Scope, info: ValueInfoProto) -> None:
@@ -231,10 +246,14 @@ class Decoder:
             op.name = frame.prefix + node.name
         if node.doc_string:
             op.doc = utf8(node.doc_string)
+        plain = True
         if node.metadata_props:
             metadata = properties(node.metadata_props)
+            plain = SOURCE_KEY not in metadata and len(metadata) == len(node.metadata_props)
             op.source = _source(metadata.pop(SOURCE_KEY, "")) or op.source
             op.metadata = metadata
+        if frame.attributes is None:
+            op.kept = keep_node(node, given, op, properties=not plain)
         self.bind(scope, node.output, op.outputs, where)
         if stated:
             for name, value in zip(node.output, op.outputs, strict=True):

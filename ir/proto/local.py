@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import onnx
+
 from isomorph.ir import schema
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
+from isomorph.ir.proto.kept import take_in
 from isomorph.ir.proto.names import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from onnx import FunctionProto, GraphProto, NodeProto
+
+    from isomorph.ir.proto.tensors import External
 
 Key = tuple[str, str, str]
 """Domain, name, overload."""
@@ -38,6 +43,26 @@ class Functions:
     def get(self, domain: str, name: str, overload: str) -> FunctionProto | None:
         """The function that a node calls, `None` when it calls an operator."""
         return self.known.get((domain, name, overload)) if self.known else None
+
+    def kept(self, external: External | None) -> dict[Key, FunctionProto]:
+        """Copies of the functions' messages that need no other file, by key.
+
+        Raises:
+            UnsupportedError: when one has the name of an operator: a call of it could not be told
+                from the operator.
+        """
+        found: dict[Key, FunctionProto] = {}
+        for key, proto in self.known.items():
+            if schema.versions(key[0], key[1]):
+                raise UnsupportedError(
+                    f"function {_label(key)} has the name of an operator; it can be inlined, but "
+                    "not be kept"
+                )
+            made = onnx.FunctionProto()
+            made.CopyFrom(proto)
+            take_in(made, external)
+            found[key] = made
+        return found
 
     def check(self, graphs: Iterable[GraphProto]) -> None:
         """Make sure that calls end, and stay within bounds, before anything is expanded.

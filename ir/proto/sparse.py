@@ -103,16 +103,21 @@ def _flat(values: Weight, indices: Weight, shape: tuple[int, ...], where: str) -
     return flat
 
 
-def encode_sparse(weight: Weight, name: str | None = None) -> SparseTensorProto:
+def encode_sparse(
+    weight: Weight, name: str | None = None, *, as_read: bool = True
+) -> SparseTensorProto:
     """The message of a weight that a file states in sparse form.
 
-    `name` is that of the values; the one that the file has when it is not given.
+    Args:
+        weight: has such a form.
+        name: of the values; the one that the file has when it is not given.
+        as_read: as for `encode_tensor`.
     """
     form = weight.form
     if form is None or form.sparse is None:
         raise ValueError(f"{weight!r} was not read from a sparse tensor")
     values, indices = form.sparse
     proto = onnx.SparseTensorProto(dims=weight.shape)
-    proto.values.CopyFrom(encode_tensor(values, name, as_read=True))
-    proto.indices.CopyFrom(encode_tensor(indices, as_read=True))
+    proto.values.CopyFrom(encode_tensor(values, name, as_read=as_read))
+    proto.indices.CopyFrom(encode_tensor(indices, as_read=as_read))
     return proto
