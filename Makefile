@@ -9,7 +9,7 @@ EXTRAS ?= test
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types unit check-generated coverage models bench \
-  conformance fuzz sweep clean
+  conformance reexport fuzz sweep clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -71,6 +71,9 @@ bench: $(VENV)/installed-test  ## run every benchmark
 
 conformance: $(VENV)/installed-test  ## every node case of onnx's own suite, through isomorph.backend
 	@$(PY) -m tests.backend.conformance
+
+reexport: $(VENV)/installed-test  ## every node case of that suite, written for every opset
+	@$(PY) -m tests.backend.reexport
 
 fuzz: $(VENV)/installed-test  ## 200,000 mutated model files through the reader
 	@$(PY) -m tests.fuzz_reader 200000 0

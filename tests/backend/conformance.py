@@ -55,8 +55,6 @@ class Result(NamedTuple):
 
 def judge(case: Case, device: str) -> Result:
     """Run a case on a device, and compare as the suite's own runner does."""
-    from onnx.backend.test.runner import Runner
-
     from isomorph.ir.errors import IsomorphError
 
     try:
@@ -68,17 +66,23 @@ def judge(case: Case, device: str) -> Result:
     random = is_random(case)
     for inputs, wanted in case.values():
         try:
-            found = run([_plain(i) for i in inputs])
-            expected = [_plain(w) for w in wanted]
+            found = run([plain(i) for i in inputs])
             if random:
-                _same_form(expected, found)
+                _same_form([plain(w) for w in wanted], found)
             else:
-                Runner.assert_similar_outputs(expected, found, case.rtol, case.atol)
+                same_as_wanted(case, found, wanted)
         except Exception as error:  # noqa: BLE001 - as above
             return Result("mismatch", f"{type(error).__name__}: {_line(error)}")
     if random:
         return Result("not compared", "its results are random; their form was compared")
     return Result("pass")
+
+
+def same_as_wanted(case: Case, found: Sequence[Any], wanted: Sequence[Any]) -> None:
+    """Compare as the suite's own runner does; AssertionError where it differs."""
+    from onnx.backend.test.runner import Runner
+
+    Runner.assert_similar_outputs([plain(w) for w in wanted], found, case.rtol, case.atol)
 
 
 def is_random(case: Case) -> bool:
@@ -105,7 +109,8 @@ def _prepare(case: Case, device: str) -> Any:
     return lambda inputs: session.run(dict(zip(names, inputs, strict=False)))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value of the suite as engines take it."""
     import onnx
 
     if isinstance(value, onnx.TensorProto):
