@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.ir.budget import current
 from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType
@@ -17,6 +18,7 @@ from isomorph.ir.types import DType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from isomorph.ir.budget import Budget
     from isomorph.ir.graph import Graph, Op, Value
 
     Watch = Callable[[Op, list[Any], list[Any]], list[Any] | None]
@@ -69,6 +71,9 @@ class Program:
                 anything, takes the place of the results.
             change: called with every input, weight and result as it becomes known; what it
                 returns takes its place.
+
+        Raises:
+            BudgetError: when it takes more than what is left of the budget, if there is one.
         """
         graph = self.graph
         if len(inputs) != len(graph.inputs):
@@ -87,6 +92,23 @@ class Program:
             known = {value: change(value, array) for value, array in known.items()}
         known.update(zip(graph.captures, captures, strict=True))
 
+        budget = current()
+        if budget is None:
+            return self._go(known, watch, change, None)
+        budget.check()  # a body without ops would never be asked
+        held = budget.held
+        try:
+            return self._go(known, watch, change, budget)
+        finally:
+            budget.held = held
+
+    def _go(
+        self,
+        known: dict[Value, Any],
+        watch: Watch | None,
+        change: Change | None,
+        budget: Budget | None,
+    ) -> list[Any]:
         def run(sub: Graph, formal: Sequence[Any], captured: Sequence[Any]) -> list[Any]:
             inner = self._inner.get(id(sub))
             if inner is None:
@@ -104,11 +126,16 @@ class Program:
                     f"{op}: {len(results)} results were computed, {len(op.outputs)} are wanted"
                 )
             for value, result in zip(op.outputs, results, strict=False):
-                if value is not None:
-                    known[value] = result if change is None else change(value, result)
+                if value is None:
+                    continue
+                known[value] = found = result if change is None else change(value, result)
+                if budget is not None:
+                    budget.hold(found, op)
             for value in dead:
+                if budget is not None and value.producer is not None:
+                    budget.release(known.get(value))
                 known.pop(value, None)
-        return [known[v] for v in graph.outputs]
+        return [known[v] for v in self.graph.outputs]
 
 
 def interpret(

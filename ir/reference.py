@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnx.helper
 
+from isomorph.ir.budget import BudgetError
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.graph import Graph
 from isomorph.ir.types import DType
@@ -53,6 +54,8 @@ def evaluate_by_reference(op: Op, inputs: Sequence[Any], *, wide: bool = False) 
         with np.errstate(all="ignore"):
             evaluator: Any = ReferenceEvaluator(model)
             found = iter(evaluator.run(None, feeds))
+    except (MemoryError, BudgetError):
+        raise
     except Exception as error:
         raise UnsupportedError(
             f"{op}: the reference interpreter cannot evaluate it: {type(error).__name__}: {error}"

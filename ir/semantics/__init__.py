@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.ir.budget import current, out_of_memory
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.opdef import FAMILIES, Manifest
 
@@ -63,6 +64,13 @@ class Call:
             raise UnsupportedError(f"{self.op}: its subgraphs cannot be run here")
         return self._run(graph, inputs, self.captures)
 
+    def keep(self, value: Any) -> Any:
+        """The same value, counted against the budget until this op is done."""
+        budget = current()
+        if budget is not None:
+            budget.hold(value, self.op)
+        return value
+
 
 Implementation = "Callable[..., Any]"
 
@@ -96,15 +104,35 @@ def evaluate(
 
     Raises:
         UnsupportedError: when neither we nor the reference interpreter know the operator.
+        BudgetError: when it takes more than what is left of the budget, if there is one.
     """
-    implementation = find(op)
-    if implementation is None:
-        from isomorph.ir.reference import evaluate_by_reference
+    budget = current()
+    if budget is None:
+        return _evaluated(op, inputs, wide, captures, run)
+    budget.admit(op, inputs, wide=wide)
+    held = budget.held
+    budget.ops.append(op)
+    try:
+        return _evaluated(op, inputs, wide, captures, run)
+    finally:
+        budget.ops.pop()
+        budget.held = held
 
-        return evaluate_by_reference(op, inputs, wide=wide)
-    with np.errstate(all="ignore"):
-        call = Call(op, wide=wide, captures=captures, run=run)
-        found = implementation.function(call, *inputs)
+
+def _evaluated(
+    op: Op, inputs: Sequence[Any], wide: bool, captures: Sequence[Any], run: Runner | None
+) -> list[Any]:
+    implementation = find(op)
+    try:
+        if implementation is None:
+            from isomorph.ir.reference import evaluate_by_reference
+
+            return evaluate_by_reference(op, inputs, wide=wide)
+        with np.errstate(all="ignore"):
+            call = Call(op, wide=wide, captures=captures, run=run)
+            found = implementation.function(call, *inputs)
+    except MemoryError as error:
+        raise out_of_memory(op, error) from None
     return list(cast("tuple[Any, ...]", found)) if isinstance(found, tuple) else [found]
 
 

@@ -39,7 +39,7 @@ def _loop(call: Call, trips: Any = None, condition: Any = None, *state: Any) -> 
         goes_on = _truth(results[0]) if condition is not None or most is None else True
         carried = results[1 : 1 + len(state)]
         for row, value in zip(rows, results[1 + len(state) :], strict=True):
-            row.append(value)
+            row.append(call.keep(value))
     formals = body.outputs[1 + len(state) :]
     scans = [_stack(call, row, formal, 0) for row, formal in zip(rows, formals, strict=True)]
     return (*carried, *scans)
@@ -86,7 +86,7 @@ def _scan(call: Call, *operands: Any) -> tuple[Any, ...]:
         ]
         results = call.run(body, [*state, *map(np.asarray, elements)])
         for row, value in zip(rows, results[len(state) :], strict=True):
-            row.append(value)
+            row.append(call.keep(value))
         state = results[: len(state)]
     places = call.attr("scan_output_axes") or (0,) * len(rows)
     prepends = call.attr("scan_output_directions") or (0,) * len(rows)
@@ -117,7 +117,7 @@ def _scan_8(call: Call, lengths: Any, *operands: Any) -> tuple[Any, ...]:
             results = call.run(body, [*state, *elements])
             state = results[:count_state]
             for row, value in zip(rows, results[count_state:], strict=True):
-                row.append(value)
+                row.append(call.keep(value))
         formals = body.outputs[count_state:]
         scans = [_stack(call, row, formal, 0) for row, formal in zip(rows, formals, strict=True)]
         padded = [
