@@ -44,6 +44,7 @@ class Transaction:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.data: Path | None = None
+        self._beside: dict[Path, bool] = {}
         self._open = True
         _check_place(self.path)
         remove_stale(self.path)
@@ -67,6 +68,31 @@ class Transaction:
         Path(file.name).replace(self.data)
         return self.data.name
 
+    @property
+    def data_files(self) -> tuple[Path, ...]:
+        """Files beside the model that it refers to."""
+        return (*self._beside, *(() if self.data is None else (self.data,)))
+
+    def refer_to(self, path: Path) -> None:
+        """A file that was there already and belongs to the model."""
+        self._beside.setdefault(path, False)
+
+    def place_beside(self, file: BinaryIO, path: Path) -> None:
+        """Give a written file exactly this name; raises WriteError when there is one by now."""
+        _finish(file)
+        temporary = Path(file.name)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            raise WriteError(f"{path}: somebody else put a file there meanwhile") from None
+        except OSError:  # a file system without links
+            if path.exists():
+                raise WriteError(f"{path}: somebody else put a file there meanwhile") from None
+            temporary.replace(path)
+        else:
+            temporary.unlink()
+        self._beside[path] = True
+
     def finish(self) -> None:
         """Make sure that the model's bytes are on the disk."""
         _flush(self._model)
@@ -80,7 +106,7 @@ class Transaction:
                 os.fsync(folder)
             if not self._others():
                 for old in _data_files(self.path):
-                    if old != self.data:
+                    if old not in self.data_files:
                         old.unlink(missing_ok=True)
 
     def discard(self) -> None:
@@ -90,6 +116,8 @@ class Transaction:
         self._close()
         for leftover in (self.temporary, self.temporary.with_suffix(".data.tmp")):
             leftover.unlink(missing_ok=True)
+        for path in (p for p, made in self._beside.items() if made):
+            path.unlink(missing_ok=True)
         if self.data is None:
             return
         with _folder_locked(self.path.parent):

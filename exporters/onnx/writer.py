@@ -110,9 +110,8 @@ class Staged:
 
     def commit(self) -> WriteResult:
         """Put the model in its place, replacing what was there as one."""
-        data = self._transaction.data
-        extra = () if data is None else (data,)
-        with _reported(self._transaction.path):
+        extra = self._transaction.data_files
+        with reported(self._transaction.path):
             size = sum(p.stat().st_size for p in (self.path, *extra))
             self._transaction.commit()
         paths = (self._transaction.path, *extra)
@@ -176,7 +175,7 @@ def stage(
     """
     prepared = prepare(graph, target)
     place = Path(path)
-    with _reported(place):
+    with reported(place):
         transaction = Transaction(place)
         try:
             weights = weights_of(prepared.graph)
@@ -218,7 +217,7 @@ def prepare(graph: Graph, target: Target | None = None) -> Prepared:
     goal = target or _own_target(graph)
     copied, _ = copy_graph(graph)
     at_its_own = bool(graph.opsets) and graph.opsets.get("", goal.opset) == goal.opset
-    untouched = at_its_own and not _strangers(copied, goal.opset)
+    untouched = at_its_own and not strangers(copied, goal.opset)
     if not untouched:
         if goal.opset < LOWEST_WRITTEN:
             raise UnsupportedError(
@@ -227,7 +226,7 @@ def prepare(graph: Graph, target: Target | None = None) -> Prepared:
             )
         problems = downgrade(copied, goal.opset)
         known = {p.op for p in problems}
-        problems += [s for s in _strangers(copied, goal.opset) if s.op not in known]
+        problems += [s for s in strangers(copied, goal.opset) if s.op not in known]
         if problems:
             raise ExportBlocked(problems, goal.opset)
     finalize(copied, goal.opset, untouched=untouched)
@@ -242,7 +241,7 @@ def _own_target(graph: Graph) -> Target:
     return Target(graph.opsets.get("", newest), schema.ir_version_for(newest), "any run time")
 
 
-def _strangers(graph: Graph, opset: int) -> list[Inexpressible]:
+def strangers(graph: Graph, opset: int) -> list[Inexpressible]:
     """Ops of the default domain that the opset does not mean as they are meant."""
     found: list[Inexpressible] = []
     for _, op in graph.walk():
@@ -266,12 +265,12 @@ def _imports(graph: Graph, opset: int) -> dict[str, int]:
     problems: list[Inexpressible] = []
     for domain, ops in used.items():
         version = graph.opsets.get(domain, 0)
-        if not all(_means(op, version) for op in ops):
+        if not all(means(op, version) for op in ops):
             version = max(op.version for op in ops)
         problems += [
             Inexpressible(op, f"{domain} {version} does not have {op.type}-{op.version}", "", None)
             for op in ops
-            if not _means(op, version)
+            if not means(op, version)
         ]
         found[domain] = version
     if problems:
@@ -279,7 +278,7 @@ def _imports(graph: Graph, opset: int) -> dict[str, int]:
     return found
 
 
-def _means(op: Op, version: int) -> bool:
+def means(op: Op, version: int) -> bool:
     if not schema.versions(op.domain, op.type):
         return version == op.version
     return schema.since_version(op.domain, op.type, version) == op.version
@@ -307,7 +306,7 @@ def _ir_version(graph: Graph, target: Target, *, untouched: bool) -> int:
 
 
 @contextmanager
-def _reported(path: Path) -> Generator[None]:
+def reported(path: Path) -> Generator[None]:
     """Failures of the file system as errors that name the place."""
     try:
         yield
