@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.ir.budget import nbytes
+from isomorph.ir.demand import Demands
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.interpret import widen
 from isomorph.ir.opdef import OPS
 from isomorph.ir.patch import Patch
-from isomorph.ir.semantics import evaluate
+from isomorph.ir.semantics import evaluate, find
 from isomorph.ir.types import TensorType
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op, Value
+
+
+INTERPRETED = 1000
+"""Times as slow is the reference interpreter, which computes some ops element by element."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +33,15 @@ class FoldConstants:
     A chain of folded ops is carried in float64 and rounded to the stored dtype where it ends, so
     a folded constant is one rounding away from the function's own value. Results larger than
     both `budget` bytes and the operands that go with it stay as they are: an expanded constant,
-    or a second copy of a shared weight, only makes the file bigger.
+    or a second copy of a shared weight, only makes the file bigger. So do ops that take more than
+    `steps` multiply-adds, or `room` bytes on the way to a small result: what is folded depends on
+    the graph alone, never on the machine.
     """
 
     name: str = "fold-constants"
     budget: int = 1 << 16
+    steps: int = 1 << 34
+    room: int = 1 << 30
 
     def apply(self, graph: Graph) -> bool:
         """Fold, in each graph by itself; whether anything was folded."""
@@ -42,6 +52,7 @@ class FoldConstants:
 
     def _fold(self, graph: Graph) -> bool:
         exact: dict[Value, Any] = {}
+        demands = Demands()
         changed = False
         for op in graph.sorted_ops():
             if not _foldable(op):
@@ -49,6 +60,8 @@ class FoldConstants:
             if not self._affordable(graph, op):
                 continue
             operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
+            if not self._quick(op, operands, demands):
+                continue
             try:
                 results = evaluate(op, operands, wide=True)
             except UnsupportedError:
@@ -60,6 +73,13 @@ class FoldConstants:
         if value not in exact and value.weight is not None:
             exact[value] = widen(value.weight.numpy())
         return exact[value]
+
+    def _quick(self, op: Op, operands: list[Any], demands: Demands) -> bool:
+        """Whether it takes little to compute, whatever little comes out of it."""
+        needs = demands.of(op, operands, wide=True)
+        steps = needs.steps if find(op) is not None else needs.steps * INTERPRETED
+        given = sum(nbytes(v) for v in operands)
+        return steps <= self.steps and needs.bytes <= self.room + given
 
     def _affordable(self, graph: Graph, op: Op) -> bool:
         """Whether the file stays as small; an operand that others read is not saved by folding."""
