@@ -29,6 +29,10 @@ FAMILIES = (
     "normalization",
     "recurrent",
     "control_flow",
+    "attention",
+    "loss",
+    "quantized",
+    "random",
 )
 """Every family that has a table; a new family is one more word here and its files."""
 

@@ -116,11 +116,12 @@ def _stuck(op: Op, error: InexpressibleError, root: tuple[str, int] | None) -> I
     if root is None or root[0] == op.type or error.lowest is None:
         return Inexpressible(op, error.reason, error.remedy, error.lowest)
     name, version = root
+    lowest = min(version, error.lowest)
     return Inexpressible(
         op,
         f"{name}-{version} is written as simpler operators there, and {error.reason}",
-        f"export at opset {version} or newer",
-        version,
+        f"export at opset {lowest} or newer",
+        lowest,
     )
 
 

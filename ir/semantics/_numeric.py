@@ -49,6 +49,22 @@ def limits(dtype: DType) -> tuple[Any, Any]:
     return float(info.min), float(info.max)
 
 
+def once(x: Any, dtype: np.dtype) -> np.ndarray:
+    """Numbers in a dtype, rounded once: ml_dtypes goes from float64 by way of float32.
+
+    There they are rounded to odd, which any format with two bits less rounds as it would the
+    number itself (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+    """
+    array = np.asarray(x)
+    if not _foreign(dtype) or array.dtype != np.float64 or not DType.of(dtype).is_float:
+        return array.astype(dtype, copy=False)
+    near = array.astype(np.float32)
+    bits = near.view(np.uint32)
+    bits = np.where(np.abs(near.astype(np.float64)) > np.abs(array), bits - np.uint32(1), bits)
+    exact = (bits.view(np.float32).astype(np.float64) == array) | ~np.isfinite(array)
+    return np.where(exact, bits, bits | np.uint32(1)).view(np.float32).astype(dtype)
+
+
 def erf(x: Any) -> np.ndarray:
     """The error function as the C library computes it in float64 (under 1 ULP)."""
     return _each(math.erf, x)
