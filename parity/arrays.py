@@ -1,4 +1,4 @@
-"""What a value at run time is: a tensor, a list of them, a float64 tensor."""
+"""What a value at run time is: a tensor, a list or dict of them, a float64 tensor."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def is_tensor(value: Any) -> TypeGuard[np.ndarray]:
 def is_list(value: Any) -> TypeGuard[list[Any]]:
     """The value of a sequence."""
     return isinstance(value, list)
+
+
+def is_map(value: Any) -> TypeGuard[dict[Any, Any]]:
+    """The value of a map."""
+    return isinstance(value, dict)
 
 
 def is_double(value: Any) -> TypeGuard[np.ndarray]:

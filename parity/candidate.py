@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import onnx
 
 from isomorph.ir.graph import Graph, Op, Value, copy_graph
 from isomorph.ir.interpret import Program
 from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor
-from isomorph.ir.types import DType, SequenceType, TensorType, Type
+from isomorph.ir.types import DType, OptionalType
+from isomorph.parity.leaves import type_of
 from isomorph.parity.noise import Perturbation
 from isomorph.parity.sources import read, refusing
 from isomorph.parity.structure import ports
@@ -85,7 +85,7 @@ class Candidate:
         self, op: Op, name: str, body: Graph, captures: Sequence[Any]
     ) -> dict[Value, Any]:
         """Every value of a subgraph, run as a model of its own on the captured values given."""
-        kinds = tuple(_kind_of(c) for c in captures)
+        kinds = tuple(type_of(c) for c in captures)
         weights = [self._constants.get(v, v.weight) for v in op.captures]
         key = (id(body), kinds)
         if key not in self._bodies:
@@ -94,7 +94,8 @@ class Candidate:
             for outer, value, kind, weight in zip(
                 body.captures, made.captures, kinds, weights, strict=True
             ):
-                value.type = kind
+                if kind is not None and not isinstance(value.type, OptionalType):
+                    value.type = kind
                 if weight is None:
                     free.append(value)
                 else:  # as the run time has it: packed ahead, the same kernels
@@ -230,14 +231,3 @@ class _DataFile:
         for key, value in (("location", self.path.name), ("offset", offset), ("length", length)):
             made.external_data.add(key=key, value=str(value))
         return made
-
-
-def _kind_of(value: Any) -> Type | None:
-    """The type that an observed value has, dims free."""
-    if isinstance(value, list):
-        inner = _kind_of(value[0]) if value else None
-        return None if inner is None else SequenceType(inner)
-    if value is None:
-        return None
-    array = np.asarray(value)
-    return TensorType(DType.of(array.dtype), (None,) * array.ndim)

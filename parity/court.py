@@ -10,12 +10,13 @@ import numpy as np
 
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
-from isomorph.ir.types import DType, TensorType
+from isomorph.ir.types import DType
 from isomorph.parity import exact, locate, weak
 from isomorph.parity.arrays import is_float
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
+from isomorph.parity.leaves import Leaves, leaves, type_of
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, RefusedError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Op
+    from isomorph.ir.types import Type
     from isomorph.parity.candidate import Candidate
     from isomorph.parity.sources import Reference
 
@@ -54,7 +56,7 @@ class Case:
     @property
     def size(self) -> int:
         """Elements of all inputs together."""
-        return sum(int(np.size(v)) for v in self.inputs)
+        return sum(int(np.size(t)) for v in self.inputs for _, t in leaves(v))
 
 
 STEADY = 1e-9
@@ -102,7 +104,7 @@ class Court:
         self._same = Same(reference, candidate)
         self._trace: TracedReference | None = None
         self._traced = False
-        self._dtypes: list[DType | None] | None = None
+        self._types: list[Type | None] | None = None
         self.died = False
         self.unsteady = ""
         self._judged_case: Case | None = None
@@ -276,43 +278,41 @@ class Court:
 
     def _structure(self, case: Case, wanted: Sequence[Any], plain: list[Any]) -> set[int]:
         """Outputs whose kind, dtype or shape is not the reference's."""
-        dtypes = self._output_dtypes(case)
+        kinds = self._output_types(case)
         broken: set[int] = set()
         for index, (value, result) in enumerate(zip(wanted, plain, strict=True)):
-            shape = None if isinstance(value, list) else np.shape(value)
-            port = self.candidate.outputs[index]
-            problem = observed(index, port, result, dtypes[index], shape)
+            stated = self.candidate.outputs[index].type
+            problem = observed(stated, kinds[index], value, result)
             if problem:
                 broken.add(index)
                 self._output(case, index, Finding(Status.FAIL, problem), "structure")
         return broken
 
-    def _output_dtypes(self, case: Case) -> list[DType | None]:
-        """Element types of the reference's outputs: declared, else as its own precision gives."""
-        if self._dtypes is None:
+    def _output_types(self, case: Case) -> list[Type | None]:
+        """Types of the reference's outputs: declared, else as its own precision gives."""
+        if self._types is None:
             declared = self.reference.outputs
-            found: list[DType | None] = [None] * len(self.candidate.outputs)
+            found: list[Type | None] = [None] * len(self.candidate.outputs)
             if declared is not None:
-                found = [p.type.dtype if isinstance(p.type, TensorType) else None for p in declared]
+                found = [p.type for p in declared]
             if None in found:
                 try:
                     narrow = self.reference.narrow(case.inputs)
-                    found = [
-                        f or (None if isinstance(n, list) else DType.of(np.asarray(n).dtype))
-                        for f, n in zip(found, narrow, strict=True)
-                    ]
+                    found = [f or type_of(n) for f, n in zip(found, narrow, strict=True)]
                 except (RefusedError, TypeError, ValueError) as error:
                     self.note(f"the reference does not run in its own precision: {error}")
-            self._dtypes = found
-        return self._dtypes
+            self._types = found
+        return self._types
 
     def _measure(
         self, case: Case, wanted: Sequence[Any], plain: list[Any], broken: set[int]
     ) -> None:
         """How far the run time's outputs are from the truth; whether NaN is where it should be."""
         narrow: list[Any] | None = None
-        for index, (truth, result) in enumerate(zip(wanted, plain, strict=True)):
-            if index in broken or not is_float(result):
+        truths, results = Leaves(wanted, frozenset(broken)), Leaves(plain, frozenset(broken))
+        for at, (truth, result) in enumerate(zip(truths.tensors, results.tensors, strict=True)):
+            index = truths.places[at][0]
+            if not is_float(result):
                 continue
             unit = Unit.of(DType.of(result.dtype))
             given = np.asarray(widen(result))
@@ -320,10 +320,10 @@ class Court:
             mismatch = ~finite_where_expected(given, truth, unit)
             if narrow is None and (mismatch.any() or self.cases <= NEARER_CASES):
                 try:
-                    narrow = self.reference.narrow(case.inputs)
-                except RefusedError:
+                    narrow = truths.like(self.reference.narrow(case.inputs))
+                except (RefusedError, ValueError):
                     narrow = []
-            own = np.asarray(widen(narrow[index])) if narrow else None
+            own = np.asarray(widen(narrow[at])) if narrow else None
             self._nonfinite(case, index, given, truth, own, mismatch)
             with np.errstate(all="ignore"):
                 error = np.abs(given - truth)

@@ -274,13 +274,9 @@ class _Run:
                 return
 
     def _dims_of(self, sample: Sequence[Any]) -> dict[str, int]:
-        import numpy as np
-
         found: dict[str, int] = {}
-        for spec, array in zip(self.specs, sample, strict=True):
-            for dim, size in zip(spec.shape, np.shape(array), strict=False):
-                if str(dim) in spec.symbols():
-                    found.setdefault(str(dim), size)
+        for spec, value in zip(self.specs, sample, strict=True):
+            found = spec.bound(value) | found
         return found
 
     # -- the sum of it ----------------------------------------------------------------------
@@ -323,10 +319,10 @@ class _Run:
             if len(sizes) > 1 and failing and all(d.get(name) == 0 for d in failing):
                 text = next(s.with_range(name, "1..") for s in self.specs if name in s.symbols())
                 others = ", ".join(str(size) for size in sorted(sizes) if size)
-                return (
-                    f". Only when {name} = 0 (not at {others}); if that never happens, "
-                    f"declare it: --input '{text}'"
-                )
+                only = f". Only when {name} = 0 (not at {others})"
+                if not text:
+                    return only
+                return f"{only}; if that never happens, declare it: --input '{text}'"
         return ""
 
     def _praise(self, status: Status) -> str:

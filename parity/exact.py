@@ -8,8 +8,10 @@ import numpy as np
 
 from isomorph.ir.types import DType
 from isomorph.parity import known
-from isomorph.parity.arrays import is_list, is_tensor
+from isomorph.parity.arrays import is_list, is_map, is_tensor
 from isomorph.parity.finding import Finding
+from isomorph.parity.leaves import stacked
+from isomorph.parity.tolerance import quantized
 from isomorph.parity.verdict import Status
 
 if TYPE_CHECKING:
@@ -58,12 +60,15 @@ ARITHMETIC = frozenset(
 """Where integers may overflow, which the standard does not define."""
 
 
-def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any) -> Finding:
-    """Bitwise, but for NaN payloads; what the standard leaves open is UNSPECIFIED."""
+def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any, index: int = 0) -> Finding:
+    """Bitwise, but for NaN payloads; what the standard leaves open is UNSPECIFIED.
+
+    A quantized result may lie on either side of a half that rounding decides: AMBIGUOUS.
+    """
     problem = differs(got, wanted)
     if not problem:
         return Finding()
-    if is_list(got) or is_list(wanted) or got is None or wanted is None:
+    if any(is_list(v) or is_map(v) or v is None for v in (got, wanted)):
         return Finding(Status.FAIL, problem)
     got, wanted = np.asarray(got), np.asarray(wanted)
     if got.shape != wanted.shape or _kind(got) != _kind(wanted):
@@ -74,13 +79,24 @@ def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any) -> Finding:
             return Finding()
         if any(has_nan(v) for v in operands):
             return Finding(Status.UNSPECIFIED, f"the standard leaves {op.type} of NaN open")
+    limits = quantized.between(op, operands, index)
+    if limits is not None and not (bad & ~_within(got, limits)).any():
+        if index and got.dtype.kind == "f":
+            return Finding()
+        return Finding(Status.AMBIGUOUS, f"rounding decides between neighbours: {problem}")
     words = known.explain_exact(op, operands, got, wanted)
     if words:
         return Finding(Status.RUNTIME, words)
-    open_reason = _left_open(op, operands, got, bad)
+    open_reason = quantized.left_open(op, operands, bad) or _left_open(op, operands, got, bad)
     if open_reason:
         return Finding(Status.UNSPECIFIED, open_reason)
     return Finding(Status.FAIL, problem, *_figures(got, wanted))
+
+
+def _within(got: np.ndarray, limits: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        value = got.astype(np.float64)
+    return (limits[0] <= value) & (value <= limits[1])
 
 
 def takes_maxima(op: Op) -> bool:
@@ -97,7 +113,11 @@ def differs(got: Any, wanted: Any) -> str:
         if not is_list(got) or not is_list(wanted) or len(got) != len(wanted):
             return f"it is {_short(got)}, {_short(wanted)} is right"
         every = (differs(g, w) for g, w in zip(got, wanted, strict=True))
-        return next(filter(None, every), "")
+        return next((f"element {i}: {p}" for i, p in enumerate(every) if p), "")
+    if is_map(got) or is_map(wanted):
+        if not is_map(got) or not is_map(wanted) or got.keys() != wanted.keys():
+            return f"it is {_short(got)}, {_short(wanted)} is right"
+        return differs(stacked(got), stacked(wanted))
     if got is None or wanted is None:
         return "" if got is wanted else f"it is {_short(got)}, {_short(wanted)} is right"
     got, wanted = np.asarray(got), np.asarray(wanted)
@@ -189,4 +209,6 @@ def _figures(got: np.ndarray, wanted: np.ndarray) -> tuple[float, float]:
 
 
 def _short(value: Any) -> str:
-    return f"a list of {len(value)}" if is_list(value) else str(value)[:60]
+    if value is None:
+        return "absent"
+    return f"a sequence of {len(value)}" if is_list(value) else str(value)[:60]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.parity.arrays import is_tensor
 from isomorph.parity.court import Case
 from isomorph.parity.strategies.sizes import fits, interesting, starting_points, symbols_of
 from isomorph.parity.strategies.values import fill
@@ -116,11 +117,11 @@ class Explorer:
 
     @staticmethod
     def _drawn(spec: Spec, dims: dict[str, int], turn: int, rng: np.random.Generator) -> Any:
-        array = fill(spec, spec.kinds(("normal",))[0], dims, rng)
+        value = fill(spec, spec.kinds(("normal",))[0], dims, rng, plain=True)
         options = _options(spec)
-        if not options or np.size(array) != 1:
-            return array
-        return np.full_like(array, options[turn % len(options)])
+        if not options or not is_tensor(value) or value.size != 1:
+            return value
+        return np.full_like(value, options[turn % len(options)])
 
 
 def _options(spec: Spec) -> list[float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.interpret import Program
+from isomorph.parity.leaves import difference_of_form, leaves
 from isomorph.parity.noise import EVALUATION_ERRORS
 from isomorph.parity.verdict import Divergence
 
@@ -63,8 +64,15 @@ def _values(graph: Graph, inputs: Sequence[Any]) -> list[tuple[Op, str, Any]]:
 
 
 def _apart(wanted: Any, got: Any) -> str:
-    if isinstance(wanted, list) or isinstance(got, list):
-        return ""
+    problem = difference_of_form(wanted, got)
+    if problem:
+        return problem
+    pairs = zip(leaves(wanted), leaves(got), strict=True)
+    found = ((place, _tensors_apart(w, g)) for (place, w), (_, g) in pairs)
+    return next((f"element {at}: {p}" if at else p for at, p in found if p), "")
+
+
+def _tensors_apart(wanted: Any, got: Any) -> str:
     wanted, got = np.asarray(wanted), np.asarray(got)
     if wanted.shape != got.shape:
         return f"shape {got.shape} instead of {wanted.shape}"

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.errors import IsomorphError
-from isomorph.parity.arrays import is_double, is_list
+from isomorph.parity.arrays import is_double, is_list, is_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from isomorph.parity.leaves import Leaves
 
 EVALUATION_ERRORS = (ArithmeticError, IsomorphError, LookupError, TypeError, ValueError)
 """What evaluating an op may raise on operands that it does not take."""
@@ -60,8 +62,12 @@ class Perturbation:
         return moved.reshape(array.shape)
 
     def change(self, value: object, array: Any) -> Any:
-        """The same, as a hook of `Program.run`."""
-        return [self(a) for a in array] if is_list(array) else self(array)
+        """The same, as a hook of `Program.run`; of sequences and maps, element by element."""
+        if is_list(array):
+            return [self.change(value, a) for a in array]
+        if is_map(array):
+            return {k: self.change(value, a) for k, a in array.items()}
+        return self(array)
 
 
 def is_short(array: np.ndarray) -> np.ndarray:
@@ -95,15 +101,15 @@ class Spread:
     @staticmethod
     def none(base: Any) -> Spread:
         """Of an output that no probe has moved yet."""
-        shape = np.shape(base) if not isinstance(base, list) else ()
+        shape = np.shape(base)
         return Spread(np.zeros(shape), np.zeros(shape), np.zeros(shape, bool))
 
     def add(self, base: Any, moved: Any) -> None:
         """Count one probe."""
-        self.probes += 1
-        if isinstance(base, list) or np.shape(base) != np.shape(moved):
-            self.flipped |= True
+        if np.shape(base) != np.shape(moved):
+            self.flip()
             return
+        self.probes += 1
         base, moved = np.asarray(base), np.asarray(moved)
         if base.dtype.kind != "f":
             self.flipped |= np.asarray(base != moved)
@@ -115,18 +121,22 @@ class Spread:
         self.squares += change**2
         self.largest = np.maximum(self.largest, change)
 
+    def flip(self) -> None:
+        """Count one probe that gave something else altogether."""
+        self.probes += 1
+        self.flipped |= True
+
 
 def probe(
-    evaluate: Callable[[int], Sequence[Any]],
-    base: Sequence[Any],
-    spreads: list[Spread],
-    seeds: range,
+    evaluate: Callable[[int], Sequence[Any]], base: Leaves, spreads: list[Spread], seeds: range
 ) -> None:
     """Run one perturbed evaluation per seed and count it; one that fails flips everything."""
     for seed in seeds:
         try:
-            moved: Sequence[Any] | None = evaluate(seed)
+            moved = base.like(evaluate(seed))
         except EVALUATION_ERRORS:
-            moved = None
-        for index, (value, spread) in enumerate(zip(base, spreads, strict=True)):
-            spread.add(value, [] if moved is None else moved[index])
+            for spread in spreads:
+                spread.flip()
+            continue
+        for before, after, spread in zip(base.tensors, moved, spreads, strict=True):
+            spread.add(before, after)

@@ -12,7 +12,8 @@ import numpy as np
 
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
-from isomorph.parity.arrays import is_float
+from isomorph.parity.arrays import is_float, is_list, is_map
+from isomorph.parity.leaves import leaves, stacked
 
 if TYPE_CHECKING:
     from isomorph.parity.candidate import Candidate
@@ -32,6 +33,25 @@ HERE = Path(__file__).parent
 REASON = {reason!r}
 
 
+def value(how, case):
+    """An input: an array by name, or a sequence, a map (keys and values), or nothing."""
+    if isinstance(how, str):
+        array = case[how]
+        return array.astype(object) if array.dtype.kind == "U" else array
+    if isinstance(how, list):
+        return [value(item, case) for item in how]
+    if how is None:
+        return None
+    return dict(zip(how["keys"], value(how["values"], case).tolist()))
+
+
+def tensors(got):
+    """The arrays and maps that an output holds, in order."""
+    if isinstance(got, list):
+        return [array for item in got for array in tensors(item)]
+    return [] if got is None else [got]
+
+
 def test_replay():
     """The model's outputs lie within rounding of what the reference gives in float64."""
     case = np.load(HERE / "case.npz", allow_pickle=False)
@@ -42,24 +62,36 @@ def test_replay():
     session = onnxruntime.InferenceSession(
         str(HERE / names["model"]), options, providers=["CPUExecutionProvider"]
     )
-    given = {{name: case[f"input_{{i}}"] for i, name in enumerate(names["inputs"])}}
+    given = {{name: value(how, case) for name, how in names["inputs"].items()}}
     results = session.run(None, given)
     assert len(results) == names["outputs"], f"{{len(results)}} outputs. {{REASON}}"
-    for i, got in enumerate(results):
-        if f"wanted_{{i}}" not in case:
+    for i, result in enumerate(results):
+        count = names["tensors"][i]
+        if count is None:
             continue
-        wanted, allowed = case[f"wanted_{{i}}"], case[f"allowed_{{i}}"]
-        assert got.shape == wanted.shape, f"output {{i}}: shape {{got.shape}}. {{REASON}}"
-        assert str(got.dtype) == names["dtypes"][i], f"output {{i}}: {{got.dtype}}. {{REASON}}"
-        if got.dtype.kind not in "fV":
-            assert np.array_equal(got, wanted), f"output {{i}} differs. {{REASON}}"
-            continue
-        got = got.astype(np.float64)
-        with np.errstate(all="ignore"):
-            same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
-            same &= (got != 0) | (wanted != 0) | (np.signbit(got) == np.signbit(wanted))
-            good = same | (np.abs(got - wanted) <= allowed)
-        assert good.all(), f"output {{i}}: {{int((~good).sum())}} elements are off. {{REASON}}"
+        found = tensors(result)
+        assert len(found) == count, f"output {{i}} holds {{len(found)}} tensors. {{REASON}}"
+        for n, got in enumerate(found):
+            compare(f"{{i}}_{{n}}" if isinstance(result, list) else str(i), got, case, names)
+
+
+def compare(place, got, case, names):
+    """One tensor of an output, or the values of a map by key, against the reference's."""
+    wanted, allowed = case[f"wanted_{{place}}"], case[f"allowed_{{place}}"]
+    dtype = names["dtypes"][place]
+    if isinstance(got, dict):
+        got = np.array([got[key] for key in sorted(got)], dtype)
+    assert got.shape == wanted.shape, f"output {{place}}: shape {{got.shape}}. {{REASON}}"
+    assert str(got.dtype) == dtype, f"output {{place}}: {{got.dtype}}. {{REASON}}"
+    if got.dtype.kind not in "fV":
+        assert np.array_equal(got, wanted), f"output {{place}} differs. {{REASON}}"
+        return
+    got = got.astype(np.float64)
+    with np.errstate(all="ignore"):
+        same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+        same &= (got != 0) | (wanted != 0) | (np.signbit(got) == np.signbit(wanted))
+        good = same | (np.abs(got - wanted) <= allowed)
+    assert good.all(), f"output {{place}}: {{int((~good).sum())}} elements are off. {{REASON}}"
 '''
 
 
@@ -88,28 +120,37 @@ def write(
         path.mkdir(parents=True, exist_ok=True)
     name = "model.onnx"
     _copy_model(model.path, path / name)
-    arrays: dict[str, Any] = {}
-    for index, array in enumerate(case.inputs):
-        arrays[f"input_{index}"] = np.asarray(array)
-    dtypes: list[str] = []
+    arrays: dict[str, np.ndarray] = {}
+    given = {
+        v.name: _stored(a, f"input_{i}", arrays)
+        for i, (v, a) in enumerate(zip(model.graph.inputs, case.inputs, strict=True))
+    }
+    counts: list[int | None] = [None] * len(source.outputs or ())
+    dtypes: dict[str, str] = {}
     try:
         wanted = source.shown(case.inputs)
-        dtypes = [str(np.asarray(v).dtype) for v in source.narrow(case.inputs)]
+        narrow = source.narrow(case.inputs)
         own = model.wide(case.inputs)
-        given = model.run(case.inputs, optimize=False) if runs else []
+        results = model.run(case.inputs, optimize=False) if runs else []
     except IsomorphError:  # a case that is refused, or kills the run time, has no outputs
-        wanted, own, given = [], [], []
+        wanted, narrow, own, results = [], [], [], []
+    if wanted:
+        counts = [sum(1 for _ in leaves(v)) for v in wanted]
     for index, value in enumerate(wanted):
-        if isinstance(value, list):
-            continue
-        arrays[f"wanted_{index}"] = np.asarray(value)
-        arrays[f"allowed_{index}"] = _allowed(value, index, own, given)
-    storable = {k: v for k, v in arrays.items() if v.dtype.kind != "O"}
-    np.savez(path / "case.npz", **storable)
+        stored, exact, got = (
+            dict(leaves(v[index])) if index < len(v) else {} for v in (narrow, own, results)
+        )
+        for number, (place, tensor) in enumerate(leaves(value)):
+            key = f"{index}_{number}" if is_list(value) else f"{index}"
+            arrays[f"wanted_{key}"] = _storable(tensor)
+            arrays[f"allowed_{key}"] = _allowed(tensor, exact.get(place), got.get(place))
+            dtypes[key] = str(np.asarray(stored.get(place, tensor)).dtype)
+    np.savez(path / "case.npz", **arrays)
     names = {
         "model": name,
-        "inputs": [v.name for v in model.graph.inputs],
+        "inputs": given,
         "outputs": len(source.outputs) if source.outputs is not None else len(wanted),
+        "tensors": counts,
         "dtypes": dtypes,
         "reason": reason,
     }
@@ -119,12 +160,30 @@ def write(
     return path
 
 
-def _allowed(wanted: Any, index: int, own: list[Any], given: list[Any]) -> np.ndarray:
+def _stored(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """How a value is put together again from what is added to the arrays."""
+    if is_list(value):
+        return [_stored(v, f"{name}_{i}", arrays) for i, v in enumerate(value)]
+    if is_map(value):
+        keys = sorted(value)
+        return {"keys": keys, "values": _stored(stacked(value), name, arrays)}
+    if value is None:
+        return None
+    arrays[name] = _storable(value)
+    return name
+
+
+def _storable(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    return array.astype(str) if array.dtype.kind == "O" else array
+
+
+def _allowed(wanted: Any, exact: Any, got: Any) -> np.ndarray:
     """1.5 × the distance from the candidate in float64 to what the run time computes."""
     nothing: np.ndarray = np.zeros(np.shape(wanted))
-    if index >= len(own) or index >= len(given) or not is_float(given[index]):
+    if exact is None or not is_float(got):
         return nothing
-    exact, got = np.asarray(own[index], np.float64), np.asarray(widen(given[index]), np.float64)
+    exact, got = np.asarray(exact, np.float64), np.asarray(widen(got), np.float64)
     if exact.shape != nothing.shape or got.shape != nothing.shape:
         return nothing
     with np.errstate(all="ignore"):

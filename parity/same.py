@@ -16,6 +16,7 @@ from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
 from isomorph.parity.constants import Rewritten
 from isomorph.parity.finding import Finding
+from isomorph.parity.leaves import Leaves, difference_of_form
 from isomorph.parity.noise import LAST_PLACE, Spread, probe
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.tolerance import is_exact, tolerance_of
@@ -76,11 +77,15 @@ class Same:
             wanted: the reference's outputs in float64.
             got: the candidate's outputs in float64.
         """
-        noise = _Noise(self, inputs, wanted, got)
-        return [
-            self._output(index, w, g, noise)
-            for index, (w, g) in enumerate(zip(wanted, got, strict=True))
+        forms = [difference_of_form(w, g) for w, g in zip(wanted, got, strict=True)]
+        other = frozenset(index for index, problem in enumerate(forms) if problem)
+        one, two = Leaves(wanted, other), Leaves(got, other)
+        noise = _Noise(self, inputs, one, two)
+        found = [
+            self._tensor(index, one.places[index][0], w, g, noise)
+            for index, (w, g) in enumerate(zip(one.tensors, two.tensors, strict=True))
         ]
+        return one.gather(found, [Finding(Status.FAIL, p) if p else Finding() for p in forms])
 
     def rewritten(self) -> Rewritten:
         """The candidate's constants that are not the reference's."""
@@ -89,9 +94,7 @@ class Same:
             self._rewritten = Rewritten(self.candidate.graph, numbers, digests)
         return self._rewritten
 
-    def _output(self, index: int, wanted: Any, got: Any, noise: _Noise) -> Finding:
-        if isinstance(wanted, list) or isinstance(got, list):
-            return self._sequence(wanted, got)
+    def _tensor(self, index: int, output: int, wanted: Any, got: Any, noise: _Noise) -> Finding:
         wanted, got = np.asarray(wanted), np.asarray(got)
         if wanted.shape != got.shape:
             return Finding(Status.FAIL, f"its shape is {got.shape}, the reference's {wanted.shape}")
@@ -103,7 +106,7 @@ class Same:
             size = np.maximum(np.abs(wanted), np.abs(got))
             bad = ~same & ~(error <= FREE * size)
         signs = np.zeros(wanted.shape, bool)
-        if self._sign_matters[index]:
+        if self._sign_matters[output]:
             signs = (wanted == 0) & (got == 0) & (np.signbit(wanted) != np.signbit(got))
         if not bad.any() and not signs.any():
             return Finding(max_abs=_largest(error))
@@ -164,43 +167,26 @@ class Same:
                 )
         return Finding(Status.FAIL, problem)
 
-    @staticmethod
-    def _sequence(wanted: Any, got: Any) -> Finding:
-        if type(wanted) is not type(got) or len(wanted) != len(got):
-            return Finding(Status.FAIL, "its length or kind differs from the reference's")
-        for index, (w, g) in enumerate(zip(wanted, got, strict=True)):
-            w, g = np.asarray(w), np.asarray(g)  # noqa: PLW2901 - the same elements as arrays
-            if w.shape != g.shape or w.dtype.kind != g.dtype.kind:
-                return Finding(Status.FAIL, f"its element {index} has another shape or dtype")
-            close = w == g
-            if w.dtype.kind == "f":
-                close = np.isclose(w, g, rtol=2.0**-40, atol=0, equal_nan=True)
-            if not np.all(close):
-                return Finding(Status.FAIL, f"its element {index} differs")
-        return Finding()
-
 
 class _Noise:
     """Spreads of one case, computed when first asked for and extended on demand."""
 
-    def __init__(
-        self, same: Same, inputs: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
-    ) -> None:
+    def __init__(self, same: Same, inputs: Sequence[Any], wanted: Leaves, got: Leaves) -> None:
         self._same = same
         self._inputs = list(inputs)
         self._wanted, self._got = wanted, got
-        self._of_reference = [Spread.none(v) for v in wanted]
-        self._of_candidate = [Spread.none(v) for v in got]
-        self._of_constants = [Spread.none(v) for v in got]
+        self._of_reference = [Spread.none(v) for v in wanted.tensors]
+        self._of_candidate = [Spread.none(v) for v in got.tensors]
+        self._of_constants = [Spread.none(v) for v in got.tensors]
         self._done = 0
 
     def allowed(self, index: int, probes: int) -> np.ndarray:
-        """The difference that rounding explains, per element of one output."""
+        """The difference that rounding explains, per element of one tensor."""
         self._extend(probes)
         rounding = np.maximum(
             self._of_reference[index].deviation, self._of_candidate[index].deviation
         )
-        size = np.maximum(np.abs(self._wanted[index]), np.abs(self._got[index]))
+        size = np.maximum(np.abs(self._wanted.tensors[index]), np.abs(self._got.tensors[index]))
         free = np.where(np.isfinite(size), FREE * size, 0.0)
         return ROUNDING_FACTOR * rounding + self.constant_part(index) + free
 
@@ -216,13 +202,13 @@ class _Noise:
         seeds = range(self._done, probes)
         if not seeds:
             return
-        same, inputs = self._same, self._inputs
-        probe(lambda s: same.reference.noisy(inputs, s), self._wanted, self._of_reference, seeds)
-        probe(lambda s: same.candidate.noisy(inputs, s), self._got, self._of_candidate, seeds)
-        rewritten = same.rewritten()
+        same, inputs, got = self._same, self._inputs, self._got
+        noisy, other = same.reference.noisy, same.candidate.noisy
+        probe(lambda s: noisy(inputs, s), self._wanted, self._of_reference, seeds)
+        probe(lambda s: other(inputs, s), got, self._of_candidate, seeds)
+        rewritten, program = same.rewritten(), same.candidate.program
         if rewritten.count:
-            program = same.candidate.program
-            probe(lambda s: rewritten.run(program, inputs, s), self._got, self._of_constants, seeds)
+            probe(lambda s: rewritten.run(program, inputs, s), got, self._of_constants, seeds)
         self._done = probes
 
 

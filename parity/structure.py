@@ -5,8 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isomorph.ir.types import DType, SequenceType, TensorType, Type
-from isomorph.parity.arrays import is_tensor
+import numpy as np
+
+from isomorph.ir.types import (
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    Shape,
+    TensorType,
+    Type,
+    innermost,
+)
+from isomorph.parity.arrays import is_map, is_tensor
+from isomorph.parity.leaves import difference_of_form, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +81,18 @@ def _types(want: Type | None, have: Type | None, kind: str) -> list[str]:
         return []
     if type(want) is not type(have):
         return [f"the candidate declares {have}, the reference {want}"]
-    if isinstance(want, SequenceType) and isinstance(have, SequenceType):
-        return _types(want.element, have.element, kind)
+    match want, have:
+        case (SequenceType(), SequenceType()) | (OptionalType(), OptionalType()):
+            return _types(want.element, have.element, kind)
+        case MapType(), MapType():
+            if want.key is not have.key:
+                return [f"the candidate declares keys of {have.key}, the reference {want.key}"]
+            return _types(want.value, have.value, kind)
+        case _:
+            return _tensors(want, have, kind)
+
+
+def _tensors(want: Type, have: Type, kind: str) -> list[str]:
     if not isinstance(want, TensorType) or not isinstance(have, TensorType):
         return []
     if want.dtype is not have.dtype:
@@ -91,36 +113,41 @@ def _types(want: Type | None, have: Type | None, kind: str) -> list[str]:
     return problems
 
 
-def observed(
-    index: int, port: Port, got: Any, dtype: DType | None, shape: tuple[int, ...] | None
-) -> str:
+def observed(stated: Type | None, kind: Type | None, wanted: Any, got: Any) -> str:
     """How a returned value contradicts what the reference returns, or its own declaration.
 
     Args:
-        index: of the output.
-        port: as the candidate declares it.
+        stated: the type that the candidate declares.
+        kind: the type of the reference's value, `None` when it is not known.
+        wanted: the reference's value; its dtypes do not count.
         got: what the run time returned.
-        dtype: of the reference's output, `None` when it is not known.
-        shape: of the reference's output; `None` for a value that is no tensor.
     """
-    if shape is None:
-        if is_tensor(got):
-            return f"it is a tensor, the reference returns {port.type or 'something else'}"
-        return ""
+    problem = difference_of_form(wanted, got)
+    if problem:
+        return problem
+    dtype = None if (known := innermost(kind)) is None else known.dtype
+    shape = None if is_map(got) or (own := innermost(stated)) is None else own.shape
+    for (place, want), (_, have) in zip(leaves(wanted), leaves(got), strict=True):
+        problem = _tensor(dtype, np.shape(want), have)
+        if not problem and shape is not None and not _fits(shape, np.shape(have)):
+            problem = f"its shape is {np.shape(have)}, but the file declares {stated}"
+        if problem:
+            return f"element {place}: {problem}" if place else problem
+    return ""
+
+
+def _tensor(dtype: DType | None, shape: tuple[int, ...], got: Any) -> str:
     if not is_tensor(got):
         return f"it is a {type(got).__name__}, the reference returns a tensor"
     found = DType.of(got.dtype)
     if dtype is not None and found is not dtype:
         return f"its dtype is {found}, the reference's {dtype}"
-    if got.shape != shape:
-        return f"its shape is {got.shape}, the reference's {shape}"
-    if isinstance(port.type, TensorType) and port.type.shape is not None:
-        stated = port.type.shape
-        if len(stated) != got.ndim or any(
-            isinstance(d, int) and d != s for d, s in zip(stated, got.shape, strict=True)
-        ):
-            return f"its shape is {got.shape}, but the file declares {port.type}"
-    return ""
+    return "" if got.shape == shape else f"its shape is {got.shape}, the reference's {shape}"
+
+
+def _fits(stated: Shape, shape: tuple[int, ...]) -> bool:
+    pairs = zip(stated, shape, strict=False)
+    return len(stated) == len(shape) and all(d == s for d, s in pairs if isinstance(d, int))
 
 
 def _list(found: Sequence[Port]) -> str:

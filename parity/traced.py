@@ -16,6 +16,7 @@ from isomorph.ir.types import DType, TensorType
 from isomorph.parity import constants, exact
 from isomorph.parity.arrays import is_float, is_list
 from isomorph.parity.finding import Finding
+from isomorph.parity.leaves import Leaves
 from isomorph.parity.noise import EVALUATION_ERRORS, Perturbation, Spread, probe
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, GraphReference, RefusedError
@@ -192,7 +193,7 @@ class Witness:
         for probes in (FIRST_PROBES, ALL_PROBES):
             probe(
                 lambda s: program.run(inputs, change=Perturbation(s, unit).change),
-                outputs,
+                Leaves(outputs),
                 spreads,
                 range(done, probes),
             )
@@ -206,7 +207,7 @@ class Witness:
             coarse = [Spread.none(v) for v in outputs]
             probe(
                 lambda s: program.run(inputs, change=Perturbation(s, COARSE * unit).change),
-                outputs,
+                Leaves(outputs),
                 coarse,
                 range(seed, seed + 1),
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -59,6 +60,11 @@ class Session:
         self.inputs: tuple[str, ...] = tuple(v.name for v in self._session.get_inputs())
         self.outputs: tuple[str, ...] = tuple(v.name for v in self._session.get_outputs())
         self._foreign = {v.name for v in self._session.get_outputs() if v.type in _FOREIGN_NAMES}
+        self._maps = {
+            v.name: np.dtype(_MAP_VALUES[found[1]])
+            for v in self._session.get_outputs()
+            if (found := _MAP.search(v.type)) is not None
+        }
 
     def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] | None = None) -> list[Any]:
         """The outputs, in the model's order or as named.
@@ -71,7 +77,9 @@ class Session:
         wanted: tuple[str, ...] = self.outputs if outputs is None else tuple(outputs)
         try:
             if self._foreign.isdisjoint(wanted):
-                return self._session.run(wanted, given)
+                found = self._session.run(wanted, given)
+                maps = [self._maps.get(name) for name in wanted]
+                return [v if m is None else _typed(v, m) for v, m in zip(found, maps, strict=True)]
             values = {
                 name: ort.OrtValue.ortvalue_from_numpy(v) if isinstance(v, np.ndarray) else v
                 for name, v in given.items()
@@ -136,6 +144,9 @@ def _feed(array: Any, ort: Any) -> Any:
     """What the binding takes: element types that numpy lacks go in as packed bits."""
     if isinstance(array, list):
         return [_feed(item, ort) for item in cast("list[Any]", array)]
+    if isinstance(array, dict):
+        entries = cast("dict[Any, Any]", array).items()
+        return {_scalar(k): _scalar(v) for k, v in entries}
     if array is None:
         return None
     array = np.asarray(array)
@@ -147,6 +158,20 @@ def _feed(array: Any, ort: Any) -> Any:
     room[: packed.size] = packed
     bits = cast("Any", room).view(f"u{array.dtype.itemsize}").reshape(array.shape)
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, dtype.value)
+
+
+def _scalar(value: Any) -> Any:
+    """The plain number or text that the binding wants in a map."""
+    return value.item() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A map, or a sequence of them, with values of its own dtype: the binding makes them plain."""
+    if isinstance(value, list):
+        return [_typed(item, dtype) for item in cast("list[Any]", value)]
+    if dtype.kind == "O":
+        return value
+    return {k: dtype.type(v) for k, v in cast("dict[Any, Any]", value).items()}
 
 
 def _fetch(value: Any) -> Any:
@@ -166,3 +191,7 @@ FOREIGN = frozenset(d for d in DType if d.numpy.kind == "V" or d.name.startswith
 """Element types that the binding moves as bits only."""
 
 _FOREIGN_NAMES = frozenset(d.schema_name for d in FOREIGN)
+
+_MAP = re.compile(r"map\(\w+,tensor\((\w+)\)\)")
+_MAP_VALUES = {"float": "float32", "double": "float64", "int64": "int64", "string": "object"}
+"""How onnxruntime writes the type of a map, and the dtypes of the values that maps have."""

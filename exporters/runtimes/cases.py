@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, Instance, build, dtypes_of
 from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor
-from isomorph.ir.types import DType
+from isomorph.ir.types import DType, TensorType, innermost
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op
     from isomorph.ir.opdef import Key
 
-UNFED = frozenset(
-    d for d in DType if d is DType.STRING or d.numpy.kind == "V" or d.name.startswith("FLOAT8")
-)
+_FOREIGN = frozenset(d for d in DType if d.numpy.kind == "V" or d.name.startswith("FLOAT8"))
+UNFED = _FOREIGN | {DType.STRING}
 """Element types that onnxruntime's Python binding takes no arrays of: they go in as constants."""
 
 
@@ -113,7 +112,7 @@ def variations(key: Key, instance: Instance) -> Iterator[Instance]:
 
 
 def _case(
-    graph: Graph, op: Op, arrays: list[np.ndarray], opset: int, ir_version: int, instance: Instance
+    graph: Graph, op: Op, values: list[Any], opset: int, ir_version: int, instance: Instance
 ) -> Case | None:
     text = signature(op)
     if text is None:
@@ -121,15 +120,30 @@ def _case(
     opsets = {"": opset} | ({op.domain: schema.CANONICAL[op.domain]} if op.domain else {})
     version = min(max(schema.ir_version_for(opset), 4), ir_version)
     proto = encode_model(graph, opsets, version)
-    feeds: dict[str, np.ndarray] = {}
-    for value, array in zip(graph.inputs, arrays, strict=True):
-        dtype = DType.of(array.dtype)
-        if dtype in UNFED:
-            proto.graph.initializer.append(encode_tensor(Weight.of(array, dtype), value.name))
+    feeds: dict[str, Any] = {}
+    for value, given in zip(graph.inputs, values, strict=True):
+        kind = innermost(value.type)
+        if kind is None or (not isinstance(value.type, TensorType) and kind.dtype in _FOREIGN):
+            return None  # nothing feeds that
+        if not isinstance(value.type, TensorType):
+            feeds[value.name] = _plain(given)
+        elif kind.dtype in UNFED:
+            tensor = encode_tensor(Weight.of(given, kind.dtype), value.name)
+            proto.graph.initializer.append(tensor)
             kept = [i for i in proto.graph.input if i.name != value.name]
             del proto.graph.input[:]
             proto.graph.input.extend(kept)
         else:
-            feeds[value.name] = np.ascontiguousarray(array)
+            feeds[value.name] = np.ascontiguousarray(given)
     job = Job(proto.SerializeToString(deterministic=True), feeds)
     return Case(op.key, op.version, text, rank_of(op), job, instance.note)
+
+
+def _plain(value: Any) -> Any:
+    """A map with the plain numbers that the binding takes."""
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        entries = cast("dict[Any, Any]", value).items()
+        return {k: v.item() if isinstance(v, np.generic) else v for k, v in entries}
+    return value

@@ -13,18 +13,17 @@ import struct
 import sys
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A model as bytes, the arrays to feed it by name, and whether to run it at all."""
+    """A model as bytes, the values to feed it by name, and whether to run it at all."""
 
     model: bytes
-    feeds: dict[str, np.ndarray]
+    feeds: dict[str, Any]
     run: bool = True
 
 
@@ -55,8 +54,11 @@ def attempt(ort: Any, options: Any, job: Job) -> tuple[str, str]:
     if not job.run:
         return "runs", ""
     try:
-        feeds = {n: ort.OrtValue.ortvalue_from_numpy(a) for n, a in job.feeds.items()}
-        session.run_with_ort_values([o.name for o in session.get_outputs()], feeds)
+        if all(isinstance(a, np.ndarray) for a in job.feeds.values()):
+            feeds = {n: ort.OrtValue.ortvalue_from_numpy(a) for n, a in job.feeds.items()}
+            session.run_with_ort_values([o.name for o in session.get_outputs()], feeds)
+        else:  # sequences, maps and absent optionals are no OrtValues that Python can make
+            session.run(None, job.feeds)
     except Exception as error:  # noqa: BLE001 - as above
         return _outcome(str(error), "run-error")
     return "runs", ""

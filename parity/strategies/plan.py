@@ -5,7 +5,6 @@ Kinds that are drawn at random leave some out: with 24 batches and 24 kinds, a t
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -39,7 +38,7 @@ def plan(
     the others are ordinary, then on all of them, then on the next.
     """
     rng = np.random.default_rng([seed, 0x15])
-    filled = [s for s in sizes if all(prod(spec.sizes(s)) for spec in specs)]
+    filled = [s for s in sizes if all(spec.elements(s) for spec in specs)]
     empty = [s for s in sizes if s not in filled]
     ordinary = [_Turns(spec.kinds(ORDINARY), rng) for spec in specs]
     hostile = [_Turns(spec.hostile_kinds(), rng) for spec in specs]

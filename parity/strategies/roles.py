@@ -25,9 +25,10 @@ class Role:
     """How values are restricted.
 
     Attributes:
-        kind: `index`, `choice`, `axes`, `shape`, `expand`, or `count`.
+        kind: `index`, `choice`, `axes`, `shape`, `expand`, `count`, or `keys` of a map.
         bound: for an index, the size of the axis; for axes, the rank.
-        choices: values that the graph compares with.
+        choices: values that the graph compares with, or keys that it looks up.
+        texts: the same, where they are strings.
         shape: for `shape` and `expand`, the dims of the tensor that is reshaped.
         offset: what the graph adds before it uses the value.
         negative: whether counting from the end is allowed.
@@ -36,6 +37,7 @@ class Role:
     kind: str
     bound: Dim = None
     choices: tuple[float, ...] = ()
+    texts: tuple[str, ...] = ()
     shape: tuple[Dim, ...] = ()
     offset: int = 0
     negative: bool = False
@@ -95,7 +97,7 @@ def roles_of(graph: Graph) -> dict[str, Role]:
 
 
 def _strictest(roles: list[Role]) -> Role:
-    order = ("axes", "shape", "expand", "count", "index", "choice")
+    order = ("axes", "shape", "expand", "count", "index", "choice", "keys")
     roles.sort(key=lambda r: order.index(r.kind))
     best = roles[0]
     if best.kind == "choice":
@@ -140,6 +142,9 @@ def _uses(graph: Graph, start: Value) -> Iterator[Role]:
 
 
 def _role(op: Op, position: int) -> Role | None:
+    if op.key == ("ai.onnx.ml", "DictVectorizer"):
+        texts, numbers = op.attr("string_vocabulary", ()), op.attr("int64_vocabulary", ())
+        return Role("keys", choices=tuple(numbers), texts=tuple(texts))
     if op.domain:
         return None
     key = (op.type, position)

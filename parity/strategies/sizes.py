@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def symbols_of(specs: Sequence[Spec]) -> list[str]:
     """Every symbol, in order of appearance."""
     found: dict[str, None] = {}
     for spec in specs:
-        for dim in spec.shape:
+        for dim in spec.extents:
             if not isinstance(dim, int):
                 found.update(dict.fromkeys(sorted(dim.symbols())))
     return list(found)
@@ -35,15 +34,10 @@ def fits(specs: Sequence[Spec], constraints: Sequence[Constraint], dims: Mapping
     """Whether bindings break no constraint, make no size negative, and are not too large."""
     if any(c.holds(dims) is False for c in constraints):
         return False
-    for spec in specs:
-        total = 1
-        for size in spec.sizes(dims):
-            if size < 0:
-                return False
-            total *= size
-        if total > MOST_ELEMENTS:
-            return False
-    return True
+    return all(
+        min(spec.sizes(dims), default=0) >= 0 and spec.elements(dims) <= MOST_ELEMENTS
+        for spec in specs
+    )
 
 
 def bounds_of(name: str, constraints: Sequence[Constraint]) -> list[int]:
@@ -98,13 +92,13 @@ def unfit(specs: Sequence[Spec], constraints: Sequence[Constraint]) -> str:
             return f"no size of 0 or more satisfies {stated}. State a range such as {name} in 1..64"
         sizes[name] = size
     for spec in specs:
-        total = prod(spec.sizes(sizes))
+        total = spec.elements(sizes)
         if total > MOST_ELEMENTS:
             free = min(spec.symbols(), default="")
             what = f"the least {spec.name} that is declared has"
             remedy = (
                 f"declare smaller sizes, such as --input '{spec.with_range(free, '1..64')}', "
-                if free
+                if free and spec.kind is None
                 else "declare a symbol for the large dim, "
             )
             return (

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from isomorph.ir.dims import Expr, symbol
-from isomorph.ir.types import DType, OptionalType, SequenceType, TensorType
+from isomorph.ir.types import (
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    innermost,
+)
 from isomorph.parity.strategies.kinds import FOR_FLOATS_ONLY, HOSTILE, ORDINARY
 from isomorph.parity.strategies.roles import Role, roles_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from isomorph.ir.graph import Graph
     from isomorph.ir.types import Type
 
 UNKNOWN_RANK = 2
-LIST_LENGTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +36,13 @@ class Spec:
     Attributes:
         name: of the input.
         dtype: element type.
-        shape: dims; where the graph knows none, a symbol of the input's own.
+        shape: dims of the tensor, or of those that the value holds; where the graph knows none, a
+            symbol of the input's own.
         low, high: range of the values, where one is known.
         role: what the graph does with the values, where that restricts them.
-        listed: a sequence of such tensors instead of one.
+        kind: sequences, optionals and maps around the tensor; `None` for the tensor alone.
+        lengths: of the sequences and maps, outermost first: symbols of the input's own.
+        keys: that the graph looks up in a map.
         anchors: numbers at which the graph may change its mind, the telling ones first.
         table: where the values index a table, its size, and what is added to them before.
     """
@@ -43,21 +53,41 @@ class Spec:
     low: float | None = None
     high: float | None = None
     role: Role | None = None
-    listed: bool = False
+    kind: Type | None = None
+    lengths: tuple[Expr, ...] = ()
+    keys: tuple[int | str, ...] = ()
     anchors: tuple[float, ...] = ()
     table: tuple[int, int] | None = None
 
     def symbols(self) -> set[str]:
-        """Names of the symbols in its shape."""
-        found: set[str] = set()
-        for dim in self.shape:
-            if isinstance(dim, Expr):
-                found |= dim.symbols()
-        return found
+        """Names of the symbols in its shape and lengths."""
+        return {s for d in self.extents if isinstance(d, Expr) for s in d.symbols()}
+
+    @property
+    def extents(self) -> tuple[int | Expr, ...]:
+        """Every dim: lengths, then the shape."""
+        return (*self.lengths, *self.shape)
 
     def sizes(self, dims: Mapping[str, int]) -> tuple[int, ...]:
         """Its shape under bindings; KeyError names a symbol that has none."""
-        return tuple(d if isinstance(d, int) else d.evaluate(dims) for d in self.shape)
+        return _sizes(self.shape, dims)
+
+    def elements(self, dims: Mapping[str, int]) -> int:
+        """How many elements it has under bindings."""
+        return prod(_sizes(self.extents, dims))
+
+    def bound(self, value: Any) -> dict[str, int]:
+        """The sizes that a value has, by symbol, where the symbol stands alone."""
+        found: list[int] = []
+        for _ in self.lengths:
+            if not isinstance(value, list | dict):
+                break
+            items = list(cast("Any", value.values() if isinstance(value, dict) else value))
+            found.append(len(items))
+            value = items[0] if items else None
+        shape = () if value is None or isinstance(value, int | str) else np.shape(value)
+        pairs = zip(self.extents, (*found, *shape), strict=False)
+        return {str(d): size for d, size in pairs if str(d) in self.symbols()}
 
     def kinds(self, wanted: tuple[str, ...]) -> list[str]:
         """Which kinds of values make sense here."""
@@ -76,7 +106,12 @@ class Spec:
         return [k for k in self.kinds(HOSTILE) if k in HOSTILE] or self.kinds(ORDINARY)
 
     def with_range(self, name: str, bounds: str) -> str:
-        """How it is declared with bounds of one of its symbols: `x: float32[n in 1.., 4]`."""
+        """How it is declared with bounds of one of its symbols: `x: float32[n in 1.., 4]`.
+
+        Only tensors can be declared so; others give an empty text.
+        """
+        if self.kind is not None:
+            return ""
         dims = [f"{d} in {bounds}" if str(d) == name else str(d) for d in self.shape]
         return f"{self.name}: {self.dtype}[{', '.join(dims)}]"
 
@@ -110,10 +145,10 @@ def specs_of(graph: Graph, using: Graph | None = None) -> tuple[Spec, ...]:
 def _spec(
     name: str, kind: Type | None, domain: tuple[float, float] | None, role: Role | None
 ) -> Spec:
-    listed = isinstance(kind, SequenceType)
-    while isinstance(kind, SequenceType | OptionalType):
-        kind = kind.element
-    tensor = kind if isinstance(kind, TensorType) else TensorType(DType.FLOAT32)
+    tensor = innermost(kind) or TensorType(DType.FLOAT32)
+    lengths = tuple(_lengths(name, kind))
+    if _is_mapped(kind):  # its values are scalars
+        tensor = TensorType(tensor.dtype, ())
     given = (None,) * UNKNOWN_RANK if tensor.shape is None else tensor.shape
     shape = tuple(symbol(f"{name}.{axis}") if d is None else d for axis, d in enumerate(given))
     low, high = domain if domain is not None else (None, None)
@@ -122,4 +157,28 @@ def _spec(
         table = role.bound, role.offset
     if domain is not None or (tensor.dtype.is_float and role is not None and role.kind == "choice"):
         role = None
-    return Spec(name, tensor.dtype, shape, low, high, role, listed, table=table)
+    keys: tuple[int | str, ...] = ()
+    if role is not None and role.kind == "keys":
+        role, keys = None, role.texts or tuple(int(c) for c in role.choices)
+    held = None if isinstance(kind, TensorType) else kind
+    return Spec(name, tensor.dtype, shape, low, high, role, held, lengths, keys, table=table)
+
+
+def _lengths(name: str, kind: Type | None) -> Iterator[Expr]:
+    """One symbol per sequence or map, outermost first."""
+    count = 0
+    while isinstance(kind, SequenceType | OptionalType | MapType):
+        if not isinstance(kind, OptionalType):
+            yield symbol(f"{name}.length" + ("" if not count else f".{count}"))
+            count += 1
+        kind = kind.value if isinstance(kind, MapType) else kind.element
+
+
+def _is_mapped(kind: Type | None) -> bool:
+    while isinstance(kind, SequenceType | OptionalType):
+        kind = kind.element
+    return isinstance(kind, MapType)
+
+
+def _sizes(extents: tuple[int | Expr, ...], dims: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(d if isinstance(d, int) else d.evaluate(dims) for d in extents)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.parity.arrays import is_tensor
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -29,7 +31,7 @@ class Tables:
     def add(self, inputs: Sequence[Any]) -> None:
         """Count what one case reads."""
         for spec, read, array in zip(self._specs, self._read, inputs, strict=True):
-            if read is None or spec.table is None or isinstance(array, list):
+            if read is None or spec.table is None or not is_tensor(array):
                 continue
             rows, offset = spec.table
             at = np.asarray(array).astype(np.int64).reshape(-1) + offset

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
 from isomorph.parity.strategies.anchors import near
+from isomorph.parity.strategies.held import held
 from isomorph.parity.strategies.kinds import HOSTILE
 
 if TYPE_CHECKING:
@@ -19,15 +20,28 @@ if TYPE_CHECKING:
     from isomorph.parity.strategies.specs import Spec
 
 TEXTS = ("", "a", "Bé", "xyz", "12", "-1.5", " ")
-LIST_LENGTH = 2
 
 
-def fill(spec: Spec, kind: str, dims: Mapping[str, int], rng: np.random.Generator) -> Any:
-    """One array (or list of them) of a kind, within the input's domain and role."""
+def fill(
+    spec: Spec,
+    kind: str,
+    dims: Mapping[str, int],
+    rng: np.random.Generator,
+    *,
+    plain: bool = False,
+) -> Any:
+    """One value of a kind, within the input's domain and role.
+
+    A tensor is an array; see `held` for others, which `plain` keeps present and even.
+    """
     shape = spec.sizes(dims)
-    if spec.listed:
-        return [_array(spec, kind, shape, dims, rng) for _ in range(LIST_LENGTH)]
-    return _array(spec, kind, shape, dims, rng)
+    if spec.kind is None:
+        return _array(spec, kind, shape, dims, rng)
+
+    def tensor(shape: tuple[int, ...]) -> np.ndarray:
+        return _array(spec, kind, shape, dims, rng)
+
+    return held(spec, dims, tensor, rng, plain=plain)
 
 
 def _array(
