@@ -47,7 +47,7 @@ def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Findi
         narrow = evaluate(op, operands)
         for index in present:
             if index not in rounded:
-                found[index] = exact.compare(op, operands, results[index], narrow[index])
+                found[index] = exact.compare(op, operands, results[index], narrow[index], index)
     if rounded:
         wide = [None if v is None else widen(v) for v in operands]
         truth = evaluate(op, wide, wide=True)

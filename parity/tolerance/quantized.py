@@ -1,0 +1,151 @@
+"""Quantized results: integers that rounding before them may decide either way.
+
+What is rounded to the nearest integer has itself been rounded: x / scale once, a sum of products
+times a·b/y at most four times. A result is right when it is what some number within those roundings
+gives, so that next to a half both neighbours are. Everything else about it is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.interpret import widen
+from isomorph.ir.semantics import Call
+from isomorph.ir.semantics.quantized import ROUNDED, Unrounded, precision
+from isomorph.ir.types import DType, TensorType
+from isomorph.parity.tolerance.units import Unit, gamma
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op, Value
+
+FLOAT32 = Unit.of(DType.FLOAT32)
+SCALES = {"QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6)}
+"""Operands that make up the factor of a sum of products."""
+ZERO = {"QLinearConv": 7, "QLinearMatMul": 7, "QuantizeLinear": 2}
+"""The zero point that names the type of the result."""
+DYNAMIC = ("", "DynamicQuantizeLinear")
+
+
+def between(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The lowest and highest result that roundings on the way allow, per element, as float64.
+
+    `None` for operators that round nothing to an integer.
+
+    Args:
+        op: the operator.
+        operands: in stored dtypes.
+        index: which of its results.
+    """
+    if op.key == DYNAMIC:
+        return _dynamic(op, operands, index)
+    if op.key not in ROUNDED:
+        return None
+    with np.errstate(all="ignore"):
+        exact = _exact(op, operands)
+        off = _roundings(op, operands, exact)
+        return _both(Call(op, wide=True), exact, off)
+
+
+def quotients(op: Op, operands: Sequence[Any]) -> np.ndarray:
+    """What QuantizeLinear rounds, in float64."""
+    with np.errstate(all="ignore"):
+        return _exact(op, operands).value
+
+
+def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
+    """Why the elements that differ are determined by nothing; empty when they are determined."""
+    if op.key == DYNAMIC:
+        x = np.asarray(operands[0])
+        reach = np.maximum(x.max(initial=0), 0) - np.minimum(x.min(initial=0), 0)
+        if not np.isfinite(reach):
+            return "the standard leaves a range that is not finite open"
+        if reach / np.float32(255) < FLOAT32.tiny * 2.0**23:
+            return "the standard divides by 0 where the range is 0, or its scale underflows"
+        return ""
+    if op.key not in ROUNDED:
+        return ""
+    with np.errstate(all="ignore"):
+        exact = _exact(op, operands)
+    if not (bad & ~np.isnan(exact.value)).any():
+        return f"the standard leaves {op.type} of NaN open"
+    return ""
+
+
+def roundings(op: Op) -> float:
+    """Rounded operations of one element of DequantizeLinear: casts to its result's type, a product.
+
+    `x - zero point` of 8 bits has 9 of them, of 16 bits 17.
+    """
+    x, scale = _dtype(op.input(0)), _dtype(op.input(1))
+    to = DType(op.attr("output_dtype", 0) or (scale or DType.FLOAT32).value)
+    digits = {DType.FLOAT32: 24, DType.FLOAT16: 11, DType.BFLOAT16: 8}.get(to, 24)
+    held = x is not None and x.bits < 32 and x.bits < digits
+    return 1.0 + (not held) + (scale is not to)
+
+
+def _dtype(value: Value | None) -> DType | None:
+    return value.type.dtype if value is not None and isinstance(value.type, TensorType) else None
+
+
+def _exact(op: Op, operands: Sequence[Any]) -> Unrounded:
+    """What is rounded last, in float64, and the type that it is rounded to."""
+    found = ROUNDED[op.key](Call(op, wide=True), *map(_wide, operands))
+    zero = operands[ZERO[op.type]] if ZERO[op.type] < len(operands) else None
+    return found if zero is None else replace(found, to=DType.of(np.asarray(zero).dtype))
+
+
+def _wide(operand: Any) -> Any:
+    return None if operand is None else widen(operand)
+
+
+def _roundings(op: Op, operands: Sequence[Any], exact: Unrounded) -> np.ndarray:
+    """The largest error of what is rounded last."""
+    size = np.abs(exact.value)
+    if op.type == "QuantizeLinear":
+        x, scale = np.asarray(operands[0]), operands[1]
+        at = precision(Call(op), x, scale)
+        own = DType.of(x.dtype)
+        casts = own is not at and not (own.is_float and own.bits < at.bits)
+        unit = Unit.of(at)
+        return gamma(2 + casts, unit.u) * size + unit.tiny
+    units = [Unit.of(DType.of(np.asarray(operands[i]).dtype)) for i in SCALES[op.type]]
+    unit = max(units, key=lambda u: u.u)
+    if np.asarray(operands[0]).dtype.kind in "iu":
+        return gamma(5, unit.u) * size + unit.tiny
+    apart = [np.abs(_wide(v)) for v in operands]
+    largest = ROUNDED[op.key](Call(op, wide=True), *apart).value
+    return gamma(apart[0].shape[-1] + 5, unit.u) * np.abs(largest) + unit.tiny
+
+
+def _both(call: Call, exact: Unrounded, off: Any) -> tuple[np.ndarray, np.ndarray]:
+    low, high = (
+        np.asarray(widen(Unrounded(value, exact.zero, exact.to).rounded(call)), np.float64)
+        for value in (exact.value - off, exact.value + off)
+    )
+    return low, high
+
+
+def _dynamic(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scale: a difference and a quotient; zero point: a quotient; data: another."""
+    x = np.asarray(operands[0], np.float64)
+    low, high = x.min(initial=0), x.max(initial=0)
+    call = Call(op, wide=True)
+    with np.errstate(all="ignore"):
+        scale = np.asarray((high - low) / 255 if high > low else 1.0)
+        if index == 1:
+            off = gamma(3, FLOAT32.u) * scale + FLOAT32.tiny
+            return scale - off, scale + off
+        at = np.asarray(-low / scale)
+        zeros = _both(call, Unrounded(at, 0, DType.UINT8), gamma(4, FLOAT32.u) * np.abs(at))
+        if index == 2:
+            return zeros
+        value = x / scale
+        off = gamma(4, FLOAT32.u) * np.abs(value)
+        lowest = Unrounded(value - off, zeros[0], DType.UINT8).rounded(call)
+        highest = Unrounded(value + off, zeros[1], DType.UINT8).rounded(call)
+    return lowest.astype(np.float64), highest.astype(np.float64)
