@@ -51,13 +51,19 @@ def stage_as_read(graph: Graph, path: str | os.PathLike[str]) -> Staged:
     that is there already must have the same bytes; none is ever overwritten.
 
     Raises:
-        UnsupportedError: for a graph that was not read from a file.
+        UnsupportedError: for a graph that was not read from a file, or was read from one with
+            fields that the format does not define.
         ExportBlocked: lists ops that the file's opsets do not mean as they are meant.
         WriteError: when a file cannot be written, or another one has its name.
     """
     if "ir_version" not in graph.extra:
         raise UnsupportedError(
             f"graph {graph.name!r} was not read from a model file, so there is no form to keep"
+        )
+    if "unknown_fields" in graph.extra:
+        raise UnsupportedError(
+            f"{graph.origin or graph.name}: {graph.extra['unknown_fields']}; what is not defined "
+            "cannot be kept: export it without keeping it as it was read"
         )
     opsets = dict(graph.opsets)
     opset = opsets.get("", 0)

@@ -12,6 +12,7 @@ import onnx
 
 from isomorph.ir import schema
 from isomorph.ir.graph import Graph, Op, Value
+from isomorph.ir.proto.decode import read_source
 from isomorph.ir.proto.kept import (
     KEPT_MODEL,
     PAYLOADS,
@@ -175,14 +176,16 @@ def restore_node(node: NodeProto, op: Op) -> None:
         if said.HasField(name) and not getattr(node, name):
             setattr(node, name, "")
     node.device_configurations.extend(said.device_configurations)
-    if said.metadata_props and properties(said.metadata_props) == properties(node.metadata_props):
+    given = properties(said.metadata_props)
+    if given and read_source(given) == op.source and given == op.metadata:
         node.ClearField("metadata_props")
         node.metadata_props.extend(said.metadata_props)
     written = {a.name: a for a in node.attribute}
     for attribute in said.attribute:
         made = written.get(attribute.name)
         own = attribute.name if attribute.name in op.attributes else "value"
-        if made is not None and op.attributes.get(own) is kept.values[attribute.name]:
+        seen = kept.values.get(attribute.name)
+        if made is not None and (seen is None or op.attributes.get(own) is seen):
             _restore_attribute(made, attribute)
 
 

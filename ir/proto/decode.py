@@ -10,7 +10,14 @@ from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.proto.attributes import decode_attribute, resolve
-from isomorph.ir.proto.kept import KEPT, KEPT_MODEL, keep_graph, keep_model, keep_node
+from isomorph.ir.proto.kept import (
+    KEPT,
+    KEPT_MODEL,
+    keep_graph,
+    keep_model,
+    keep_node,
+    notes_of,
+)
 from isomorph.ir.proto.local import Functions
 from isomorph.ir.proto.metadata import read_metadata
 from isomorph.ir.proto.names import properties, utf8
@@ -82,6 +89,9 @@ def decode_model(
         "domain": utf8(proto.domain),
         "model_version": proto.model_version,
     }
+    notes = notes_of(graph, proto)
+    if notes:
+        graph.extra["notes"] = notes
     return graph
 
 
@@ -250,7 +260,7 @@ class Decoder:
         if node.metadata_props:
             metadata = properties(node.metadata_props)
             plain = SOURCE_KEY not in metadata and len(metadata) == len(node.metadata_props)
-            op.source = _source(metadata.pop(SOURCE_KEY, "")) or op.source
+            op.source = read_source(metadata) or op.source
             op.metadata = metadata
         if frame.attributes is None:
             op.kept = keep_node(node, given, op, properties=not plain)
@@ -383,6 +393,7 @@ def _describe(value: Value, info: ValueInfoProto | TensorProto) -> None:
         value.metadata = properties(info.metadata_props)
 
 
-def _source(text: str) -> Source | None:
-    found = _SOURCE.fullmatch(text)
+def read_source(properties: dict[str, str]) -> Source | None:
+    """The place in the user's source that a node's properties name; it is taken out of them."""
+    found = _SOURCE.fullmatch(properties.pop(SOURCE_KEY, ""))
     return None if found is None else Source(found[1], int(found[2]), found[3] or "")

@@ -76,7 +76,8 @@ def encode_model(
     model.model_version = graph.extra.get("model_version", 0)
     for domain, version in sorted(opsets.items()):
         model.opset_import.append(onnx.helper.make_opsetid(domain, version))
-    for key, value in sorted(metadata_of(graph).items()):
+    given = metadata_of(graph).items()
+    for key, value in given if as_read else sorted(given):
         model.metadata_props.add(key=key, value=value)
     model.functions.extend(graph.functions.values())
     if as_read:
@@ -139,7 +140,7 @@ class _Encoder:
         What is written as it was read may hide names around it that nothing in the graph means.
         """
         names: dict[Value, str] = {v: outer[v] for v in graph.captures}
-        taken = set(names.values()) if self.as_read else set[str]()
+        taken = {names[v] for v in graph.captures if self.as_read and graph.is_used(v)}
         for value in graph.values():
             if value not in names:
                 names[value] = name = _free_name(value.name, taken, () if self.as_read else around)

@@ -37,6 +37,8 @@ Seen = tuple["Type | None", str, "Mapping[str, str]"]
 
 _KINDS = onnx.AttributeProto
 _KIND_NAMES = {number: name for name, number in _KINDS.AttributeType.items()}
+_MOST_SHOWN = 4
+
 PAYLOADS = ("t", "g", "sparse_tensor", "tensors", "graphs", "sparse_tensors")
 """Fields of an attribute that are written from what the op holds."""
 
@@ -74,7 +76,7 @@ class KeptNode:
 
     Attributes:
         message: serialized.
-        values: for each attribute in it the object that the op held when reading had ended.
+        values: for each attribute in it, but graphs, what the op held when reading had ended.
     """
 
     message: bytes
@@ -162,7 +164,8 @@ def keep_node(
             made.CopyFrom(attribute)
         else:
             made.MergeFrom(_without(attribute, *PAYLOADS))
-        values[attribute.name] = op.attributes[_own_name(attribute.name, op)]
+        if payload not in ("g", "graphs"):
+            values[attribute.name] = op.attributes[_own_name(attribute.name, op)]
     return KeptNode(kept.SerializeToString(), values)
 
 
@@ -200,6 +203,29 @@ def _is_odd(attribute: AttributeProto, op: Op) -> bool:
     known = op.schema
     formal = known.attributes.get(attribute.name) if known is not None else None
     return formal is not None and formal.kind != _KIND_NAMES[kind]
+
+
+def notes_of(graph: Graph, proto: ModelProto) -> tuple[str, ...]:
+    """What a user should know of a file's parts that no graph has: they are kept, but not used."""
+    notes: list[str] = []
+    defaulted = graph.extra.get("defaulted_inputs", ())
+    if defaulted and proto.ir_version >= 4:  # before, every initializer had to be an input
+        shown = ", ".join(map(repr, defaulted[:_MOST_SHOWN]))
+        more = ", …" if len(defaulted) > _MOST_SHOWN else ""
+        notes.append(
+            f"{len(defaulted)} inputs have a default value ({shown}{more}): they are constants, "
+            "and inputs again when the model is written as it was read"
+        )
+    for name, what in (
+        ("training_info", "how to train it"),
+        ("configuration", "which devices it is for"),
+    ):
+        if len(getattr(proto, name)):
+            notes.append(
+                f"the file says {what} ({name}): that is kept only when the model is written as it "
+                "was read"
+            )
+    return tuple(notes)
 
 
 def kept_of(graph: Graph) -> KeptGraph | None:

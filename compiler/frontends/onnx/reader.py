@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from isomorph.frontends.onnx.external import ExternalData
 from isomorph.frontends.onnx.sniff import guess
+from isomorph.frontends.onnx.unknown import discard_unknown
 from isomorph.frontends.onnx.wire import DEEPEST, check_lengths, outline
 from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import InvalidGraphError, InvalidModelError, UnsupportedError
@@ -31,51 +32,60 @@ MAPPED_FROM = 1 << 24
 
 
 @uncollected()
-def read(source: str | os.PathLike[str] | bytes | onnx.ModelProto) -> Graph:
+def read(
+    source: str | os.PathLike[str] | bytes | onnx.ModelProto, *, keep_functions: bool = False
+) -> Graph:
     """The graph of a model, its ops at the versions that they were written in.
 
     Weights of large files, and data in other files, stay on disk until somebody needs the numbers.
-    Nothing outside of the model's folder is ever opened.
+    Nothing outside of the model's folder is ever opened. What of the file is not in the graph is
+    told in its `extra["notes"]`.
 
     Args:
         source: a path; or the bytes or the message of a model that refers to no other file.
+        keep_functions: let calls of local functions stand instead of inlining them.
 
     Raises:
         InvalidModelError: it cannot be read, is no model, or breaks the format's rules.
         UnsupportedError: it is valid, but needs something that is not read yet.
     """
     if isinstance(source, onnx.ModelProto):
-        return _checked(source, None, "the model given")
+        return _checked(source, None, "the model given", keep_functions)
     if isinstance(source, bytes | bytearray | memoryview):
-        return _checked(_parse(bytes(source), "the bytes given"), None, "the bytes given")
+        label = "the bytes given"
+        proto, unknown = _parse(bytes(source), label)
+        return _noted(_checked(proto, None, label, keep_functions), unknown)
     path = Path(source)
     file = MappedFile(path)
     if file.size < MAPPED_FROM:
-        data = b"".join(file.chunks(0, file.size))
-        graph = _checked(_parse(data, str(path)), ExternalData(path), str(path))
+        proto, unknown = _parse(b"".join(file.chunks(0, file.size)), str(path))
+        external = ExternalData(path)
     else:
-        graph = _read_large(path, file)
+        proto, unknown, external = _outlined(path, file)
+    graph = _noted(_checked(proto, external, str(path), keep_functions), unknown)
     graph.origin = path.name
     return graph
 
 
-def _read_large(path: Path, file: MappedFile) -> Graph:
+def _outlined(path: Path, file: MappedFile) -> tuple[onnx.ModelProto, str, ExternalData]:
+    """The message of a large file without its large tensors, which stay there."""
     token = secrets.token_hex(16)
     try:
         found = outline(file.view(), token)
     except InvalidModelError as error:
         head = bytes(file.view()[:512])
         raise InvalidModelError(_no_model(str(path), head, str(error))) from None
-    proto = _parse(found.message, str(path))
-    external = ExternalData(path, own=file, token=token, ranges=found.ranges)
-    return _checked(proto, external, str(path))
+    proto, unknown = _parse(found.message, str(path))
+    return proto, unknown, ExternalData(path, own=file, token=token, ranges=found.ranges)
 
 
-def _parse(data: bytes, label: str) -> onnx.ModelProto:
+def _parse(data: bytes, label: str) -> tuple[onnx.ModelProto, str]:
+    """The message, and where it has fields that are unknown, in words."""
     if not data:
         raise InvalidModelError(f"{label}: it is empty; an ONNX model was expected")
     try:
-        return onnx.ModelProto.FromString(data)
+        proto = onnx.ModelProto.FromString(data)
+        return proto, discard_unknown(proto, data)
     except DecodeError:
         detail = f"its bytes are not a protobuf message, or are nested deeper than {DEEPEST} levels"
     try:
@@ -92,18 +102,25 @@ def _no_model(label: str, head: bytes, detail: str) -> str:
     return f"{label}: it is not a whole ONNX model: {detail}"
 
 
-def _checked(proto: onnx.ModelProto, external: ExternalData | None, label: str) -> Graph:
+def _checked(
+    proto: onnx.ModelProto, external: ExternalData | None, label: str, keep_functions: bool
+) -> Graph:
     try:
         _check_header(proto)
-        graph = decode_model(proto, external)
+        graph = decode_model(proto, external, keep_functions=keep_functions)
         verify(graph)
     except InvalidGraphError as error:
         raise InvalidModelError(f"{label}: it breaks its operators' definitions: {error}") from None
     except (InvalidModelError, UnsupportedError) as error:
         raise type(error)(f"{label}: {error}") from None
-    left_out = [name for name in ("training_info", "configuration") if len(getattr(proto, name))]
-    if left_out:
-        graph.extra["left_out"] = tuple(left_out)
+    return graph
+
+
+def _noted(graph: Graph, unknown: str) -> Graph:
+    if unknown:
+        graph.extra["unknown_fields"] = unknown
+        note = f"{unknown}: such fields are not defined, what they say is not known"
+        graph.extra["notes"] = (*graph.extra.get("notes", ()), note)
     return graph
 
 
