@@ -12,8 +12,10 @@ import numpy as np
 
 from isomorph.ir.opdef import OPS, Tolerance
 from isomorph.parity.tolerance import (
+    attention,
     conditioning,
     elementwise,
+    loss,
     normalization,
     recurrent,
     softmax,
@@ -34,6 +36,8 @@ RULES = {
     Tolerance.SOFTMAX: softmax.bound,
     Tolerance.NORMALIZATION: normalization.bound,
     Tolerance.RECURRENT: recurrent.bound,
+    Tolerance.ATTENTION: attention.bound,
+    Tolerance.LOSS: loss.bound,
 }
 """The rule of each class that rounds; every other class is exact on equal operands."""
 

@@ -52,6 +52,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "Sigmoid": ("Exp",),
     "Softplus": ("Exp", "Log"),
     "Swish": ("Exp",),
+    "SwiGLU": ("Exp",),
 }
 """Library functions inside the formulas of operators."""
 

@@ -26,33 +26,45 @@ def bound(
     op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
 ) -> Bound | None:
     """Softmax, LogSoftmax, ReduceLogSumExp, ReduceLogSum; `None` for anything else."""
+    if op.type not in {"Softmax", "LogSoftmax"}:
+        return None
     x = np.asarray(operands[0])
-    u = unit.u
-    if op.type in {"Softmax", "LogSoftmax"}:
-        axes = _axes(op, x)
-        below = x.max(axis=axes, keepdims=True, initial=-np.inf) - x
-        weight = np.exp(-below)
-        total = weight.sum(axis=axes, keepdims=True)
-        mean = np.nansum(weight / total * np.where(weight > 0, below, 0), axis=axes, keepdims=True)
-        terms = max(int(np.prod([x.shape[a] for a in axes])), 1)
-        loose = below + mean + 2 * EXP + 2
-        if op.type == "Softmax":
-            size = np.abs(truth)
-            soft = u * (loose + 4 * np.sqrt(terms)) * size + unit.ulp(truth)
-            hard = u * 4 * loose * size + gamma(terms, u) * size + 2 * unit.ulp(truth)
-        else:
-            size = below + np.abs(np.log(total)) * EXP
-            soft = u * (mean + EXP + 4 * np.sqrt(terms) + size + 2) + 2 * unit.ulp(truth)
-            hard = 4 * u * (mean + EXP + size + 2) + gamma(terms, u) + 4 * unit.ulp(truth)
-        peak = np.broadcast_to(np.fmax.reduce(np.abs(x), axis=None, initial=0.0), truth.shape)
-        return Bound(
-            soft + unit.tiny,
-            lambda: hard + unit.tiny,
-            peak,
-            f"exponentials over {terms} terms",
-            spreads=True,
-        )
-    return None
+    axes, u = _axes(op, x), unit.u
+    terms = _terms(x, axes)
+    if op.type == "Softmax":
+        below, mean, _ = _shares(x, axes)
+        loose, size = below + mean + 2 * EXP + 2, np.abs(truth)
+        soft = u * (loose + 4 * np.sqrt(terms)) * size + unit.ulp(truth) + unit.tiny
+        hard = u * 4 * loose * size + gamma(terms, u) * size + 2 * unit.ulp(truth) + unit.tiny
+    else:
+        soft, hard = logarithm(x, axes, truth, unit)
+    peak = np.broadcast_to(np.fmax.reduce(np.abs(x), axis=None, initial=0.0), truth.shape)
+    return Bound(soft, lambda: hard, peak, f"exponentials over {terms} terms", spreads=True)
+
+
+def logarithm(
+    x: np.ndarray, axes: tuple[int, ...], truth: np.ndarray, unit: Unit
+) -> tuple[np.ndarray, np.ndarray]:
+    """Soft and hard limits of x − m − log Σ exp(x − m), the logarithm of a softmax."""
+    u, terms = unit.u, _terms(x, axes)
+    below, mean, total = _shares(x, axes)
+    size = below + np.abs(np.log(total)) * EXP
+    soft = u * (mean + EXP + 4 * np.sqrt(terms) + size + 2) + 2 * unit.ulp(truth)
+    hard = 4 * u * (mean + EXP + size + 2) + gamma(terms, u) + 4 * unit.ulp(truth)
+    return soft + unit.tiny, hard + unit.tiny
+
+
+def _shares(x: np.ndarray, axes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distances from the maximum, their mean weighted by the softmax, and the sum of powers."""
+    below = x.max(axis=axes, keepdims=True, initial=-np.inf) - x
+    weight = np.exp(-below)
+    total = weight.sum(axis=axes, keepdims=True)
+    mean = np.nansum(weight / total * np.where(weight > 0, below, 0), axis=axes, keepdims=True)
+    return below, mean, total
+
+
+def _terms(x: np.ndarray, axes: tuple[int, ...]) -> int:
+    return max(int(np.prod([x.shape[a] for a in axes])), 1)
 
 
 def _axes(op: Op, x: np.ndarray) -> tuple[int, ...]:
