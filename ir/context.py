@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CONTENT_LIMIT = 1024
 """Integer tensors of up to this many elements carry their contents through inference."""
 
+HUGE = 2**64
+
 
 class Content:
     """Known elements of an integer tensor (numbers, dims, or `None`), of rank 0 or 1."""
@@ -134,12 +136,23 @@ class Context:
         return Content(elements, scalar=not weight.shape)
 
     def know(self, elements: tuple[Dim, ...], *, scalar: bool = False, output: int = 0) -> None:
-        """Record the elements of an integer result of rank 1 (or 0, when `scalar`)."""
-        if len(elements) > CONTENT_LIMIT or (all(e is None for e in elements) and elements):
+        """Record the elements of an integer result of rank 1 (or 0, when `scalar`).
+
+        Numbers that no integer type holds are not known: they would wrap, or grow for ever.
+        """
+        if len(elements) > CONTENT_LIMIT:
+            return
+        elements = tuple([None if isinstance(e, int) and abs(e) > HUGE else e for e in elements])
+        if all(e is None for e in elements) and elements:
             return
         value = self.op.outputs[output] if output < len(self.op.outputs) else None
         if value is not None:
             self._contents[value] = Content(elements, scalar=scalar)
+
+    def know_repeated(self, elements: tuple[Dim, ...], times: int) -> None:
+        """Record the elements of an integer result that holds some of them several times."""
+        if len(elements) * times <= CONTENT_LIMIT:
+            self.know(elements * times)
 
     def infer_subgraph(self, graph: Graph, inputs: Sequence[int | None] = ()) -> bool:
         """Type a subgraph of the op; whether any type changed.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir.errors import SpecError
 from isomorph.ir.expressions import (
+    ComplexDimError,
     Dim,
     Expr,
     floor_div,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RELATIONS",
+    "ComplexDimError",
     "Constraint",
     "Dim",
     "Expr",
@@ -49,7 +51,7 @@ def parse_dim(text: str) -> int | Expr:
     """
     try:
         return _Reader(text).dim()
-    except (ValueError, ZeroDivisionError) as error:
+    except (ValueError, ZeroDivisionError, ComplexDimError) as error:
         shown = text if len(text) <= 80 else f"{text[:77]}..."
         raise SpecError(f"cannot read dim {shown!r}: {error}") from None
 

@@ -14,8 +14,15 @@ from math import gcd
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, SupportsIndex, cast, overload
 from weakref import WeakValueDictionary
 
+from isomorph.ir.errors import IsomorphError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+class ComplexDimError(IsomorphError):
+    """A dim that is too long to calculate with; nothing is known of it then."""
+
 
 Atom = tuple[Literal["sym"], str] | tuple[Literal["div", "max"], "int | Expr", "int | Expr"]
 """("sym", name), ("div", dividend, divisor) or ("max", a, b)."""
@@ -75,6 +82,7 @@ class Expr:
         factors = _terms(other)
         if factors is None:
             return NotImplemented
+        _check_product(self.terms, factors)
         total: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
             for m2, c2 in factors:
@@ -148,7 +156,7 @@ def floor_div(a: int | Expr, b: int | Expr) -> int | Expr:
     a, b = _number(a), _number(b)
     if isinstance(b, Expr):
         exact = _exact_quotient(a, b)
-        return exact if exact is not None else Expr({(("div", a, b),): 1})
+        return exact if exact is not None else Expr({(_atom("div", a, b),): 1})
     if isinstance(a, int):
         return a // b
     whole: dict[Monomial, int] = {}
@@ -174,7 +182,7 @@ def _divided(a: Expr, b: int) -> int | Expr:
         if atom[0] == "div" and isinstance(atom[2], int) and atom[2] > 0:
             others = a - Expr({(atom,): 1})
             return floor_div(atom[1] + others * atom[2], atom[2] * b)
-    return Expr({(("div", a, b),): 1})
+    return Expr({(_atom("div", a, b),): 1})
 
 
 def maximum(a: int | Expr, b: int | Expr) -> int | Expr:
@@ -184,7 +192,7 @@ def maximum(a: int | Expr, b: int | Expr) -> int | Expr:
     if isinstance(difference, int):
         return a if difference >= 0 else b
     first, second = sorted((a, b), key=_order)
-    return Expr({(("max", first, second),): 1})
+    return Expr({(_atom("max", first, second),): 1})
 
 
 def minimum(a: int | Expr, b: int | Expr) -> int | Expr:
@@ -275,6 +283,28 @@ def _simplest(terms: dict[Monomial, int]) -> int | Expr:
 
 _MOST_TERMS = 1 << 12
 """Of a product: divisions that would need more are left as they are."""
+
+_HIGHEST, _LONGEST, _WIDEST = 64, 1 << 20, 256
+"""Degree of a product, characters of a nested dim, bits of a factor: no model that is meant has
+more, and each can be doubled by one more operator of a file."""
+
+
+def _check_product(terms: Terms, factors: Terms) -> None:
+    if len(factors) * len(terms) > _MOST_TERMS:
+        raise ComplexDimError(f"a product of dims has more than {_MOST_TERMS} terms")
+    degree, width = (
+        max((size(m, c) for m, c in terms), default=0)
+        + max((size(m, c) for m, c in factors), default=0)
+        for size in (lambda m, _: len(m), lambda _, c: abs(c).bit_length())
+    )
+    if degree > _HIGHEST or width > _WIDEST:
+        raise ComplexDimError(f"a product of dims has a degree of {degree}, or {width} bits")
+
+
+def _atom(kind: Literal["div", "max"], a: int | Expr, b: int | Expr) -> Atom:
+    if len(_order(a)) + len(_order(b)) > _LONGEST:
+        raise ComplexDimError(f"a dim takes more than {_LONGEST} characters to write")
+    return kind, a, b
 
 
 def _exact_quotient(a: int | Expr, b: Expr) -> int | Expr | None:

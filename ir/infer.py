@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
 from isomorph.ir.context import Content, Context, broadcast
+from isomorph.ir.dims import ComplexDimError
 from isomorph.ir.merge import merge
 from isomorph.ir.opdef import OPS
+from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.dims import Constraint
     from isomorph.ir.graph import Graph, Op, Value
+
+LARGEST = 2**63 - 1
+"""The largest dim that a file can state."""
 
 __all__ = ["Content", "Context", "broadcast", "infer", "infer_op", "is_canonical", "merge"]
 
@@ -25,7 +30,8 @@ def infer(
 ) -> bool:
     """Set the type of every value that can be known; returns whether any changed.
 
-    Rules exist for canonical versions; other ops keep the types they were read with.
+    Rules exist for canonical versions; other ops keep the types they were read with, and so do
+    those whose dims become too long to calculate with.
 
     Args:
         graph: changed in place, its subgraphs too.
@@ -53,9 +59,15 @@ def infer_op(
         return False
     context = Context(op, graph, contents, constraints, infer)
     changed = False
-    for index, (value, found) in enumerate(zip(op.outputs, definition.rule(context), strict=False)):
+    try:
+        every = definition.rule(context)
+    except ComplexDimError:
+        return False
+    for index, (value, found) in enumerate(zip(op.outputs, every, strict=False)):
         if value is None or found is None:
             continue
+        if isinstance(found, TensorType) and not _can_exist(found):
+            raise context.error(f"output {index} (%{value.name}) is larger than any tensor can be")
         try:
             merged = merge(value.type, found)
         except ValueError as error:
@@ -64,6 +76,10 @@ def infer_op(
             value.type = merged
             changed = True
     return changed
+
+
+def _can_exist(kind: TensorType) -> bool:
+    return all(not isinstance(d, int) or d <= LARGEST for d in kind.shape or ())
 
 
 def is_canonical(op: Op) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.ir.context import CONTENT_LIMIT
 from isomorph.ir.ops._bounds import Bounds, ceil_div, unify_dims
 from isomorph.ir.ops._reshape import Types, tensor, unknown, vector_length
 from isomorph.ir.types import TensorType
@@ -52,6 +53,8 @@ def _join_contents(ctx: Context, count: int) -> None:
                 return
             part = unknown(length)
         elements.extend(part)
+        if len(elements) > CONTENT_LIMIT:
+            return
     ctx.know(tuple(elements))
 
 

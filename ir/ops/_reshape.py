@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.ir.context import broadcast
+from isomorph.ir.context import CONTENT_LIMIT, broadcast
 from isomorph.ir.dims import Dim, Expr, floor_div
 from isomorph.ir.ops._bounds import product
 from isomorph.ir.types import TensorType
@@ -28,7 +28,10 @@ def unknown(rank: int) -> Shape:
 
 
 def vector_length(ctx: Context, index: int) -> int | None:
-    """Number of elements of a vector operand, such as a shape or axes, when fixed."""
+    """Number of elements of a vector operand, such as a shape or axes, when fixed.
+
+    `None` also where a file claims more than any shape has: that many dims would fill the memory.
+    """
     elements = ctx.dims(index)
     if elements is not None:
         return len(elements)
@@ -37,7 +40,8 @@ def vector_length(ctx: Context, index: int) -> int | None:
         return None
     if not shape:
         return 1
-    return shape[0] if isinstance(shape[0], int) else None
+    length = shape[0]
+    return length if isinstance(length, int) and length <= CONTENT_LIMIT else None
 
 
 def reshape(ctx: Context) -> Types:
@@ -179,7 +183,7 @@ def expand(ctx: Context) -> Types:
         if not result or result[0] == len(elements):
             ctx.know(elements, scalar=not result)
         elif len(elements) == 1 and isinstance(result[0], int):
-            ctx.know(elements * result[0])
+            ctx.know_repeated(elements, result[0])
     return tensor(ctx, result)
 
 
@@ -195,5 +199,5 @@ def tile(ctx: Context) -> Types:
     result = tuple(product((d, r)) for d, r in zip(shape, repeats, strict=True))
     elements = ctx.dims(0)
     if elements is not None and len(repeats) == 1 and isinstance(repeats[0], int):
-        ctx.know(elements * repeats[0])
+        ctx.know_repeated(elements, repeats[0])
     return tensor(ctx, result)
