@@ -104,6 +104,8 @@ class Lowering:
             _, inner, *args = (self.env.get(a, a) if _is_node(a) else a for a in node.args)
             self.env[node] = self._inlined(inner, args)
             return
+        if not self.depth:
+            context.scope.lowering(_functional(node.target))
         self.env[node] = self._lowered(node)
         if mutates(node.target):
             self.env[node.args[0]] = self.env[node]

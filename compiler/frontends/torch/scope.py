@@ -21,20 +21,32 @@ if TYPE_CHECKING:
 
 
 class TorchScope(Scope):
-    """A graph under construction whose operators carry the place of the node being lowered."""
+    """A graph under construction whose operators carry the place of the node being lowered.
+
+    Attributes:
+        place: of the node.
+        reached: what each torch operator of the program became, by its name.
+    """
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(Trace(_NoRules()), graph)
         self.place: Source | None = Source()
+        self.reached: dict[str, dict[str, None]] = {}
+        self._reaches: dict[str, None] = {}
         self.numbers: dict[str, Value] = {}
         self._vectors: dict[int | Expr, Value] = {}
         self._shapes: dict[tuple[int | Expr, ...], Value] = {}
 
     def emit(self, type: str, inputs: Sequence[Value | None], *args: Any, **kwargs: Any) -> Op:  # noqa: A002
         """As `Scope.emit`, at the place of the node."""
+        self._reaches.setdefault(type)
         if kwargs.get("source") is None:
             kwargs["source"] = self.place
         return super().emit(type, inputs, *args, **kwargs)
+
+    def lowering(self, name: str) -> None:
+        """What is built from here on is what a torch operator becomes."""
+        self._reaches = self.reached.setdefault(name, {})
 
     def dim(self, size: int | Expr) -> Value:
         """A dim as an int64 scalar."""

@@ -60,6 +60,7 @@ def trace_torch(
     for constraint in graph.constraints:
         context.scope.trace.add_constraint(constraint)
     results = Lowering(context).program(captured.program, values)
+    graph.extra["reached"] = {n: tuple(kinds) for n, kinds in context.scope.reached.items()}
     context.scope.place = Source()
     _outputs(context, captured, results, output_names)
     origin = captured.program if isinstance(source, str | Path) else source

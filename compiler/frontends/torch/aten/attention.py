@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.frontends.torch.errors import NotLowered
+from isomorph.frontends.torch.symbols import dtype_of
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
@@ -35,17 +36,28 @@ def attention(
     """softmax(q·kᵀ·scale + mask)·v; a row that attends to nothing gives zeros, as torch's does."""
     if dropout > 0:
         raise NotLowered("attention with dropout", "dropout_p=0.0 unless self.training")
-    dtype = ctx.dtype(query)
     if enable_gqa:
         key, value = (_repeated(ctx, query, v) for v in (key, value))
+    scores, attends = _scores(ctx, query, key, mask, scale, causal=is_causal)
+    weights = ctx("Softmax", scores, axis=-1)
+    if attends is not None:
+        weights = ctx.where(attends, weights, ctx.const(0.0, ctx.dtype(query)))
+    return ctx("MatMul", weights, value)
+
+
+def _scores(
+    ctx: Context, query: Value, key: Value, mask: Value | None, scale: float | None, *, causal: bool
+) -> tuple[Value, Value | None]:
+    """What softmax is taken of, and which rows attend to anything (`None`: all of them)."""
+    dtype = ctx.dtype(query)
     factor = scale if scale is not None else _scale(ctx, query)
     scaled = ctx("Mul", query, ctx.const(factor, dtype))
     scores = ctx("MatMul", scaled, ctx.swapped(key))
     rows, columns = ctx.shape(query)[-2], ctx.shape(key)[-2]
-    if is_causal:
+    if causal:
         mask = _causal(ctx, rows, columns)
     if mask is None:
-        return ctx("MatMul", ctx("Softmax", scores, axis=-1), value)
+        return scores, None
     if ctx.dtype(mask) is DType.BOOL:
         open_ = mask
         blocked = ctx.where(mask, scores, ctx.const(-math.inf, dtype))
@@ -53,23 +65,28 @@ def attention(
         added = ctx.cast(mask, dtype)
         blocked = ctx("Add", scores, added)
         open_ = ctx("Not", ctx("Equal", added, ctx.const(-math.inf, dtype)))
-    weights = ctx("Softmax", blocked, axis=-1)
-    if not is_causal:
-        attends = ctx("ReduceMax", ctx.cast(open_, DType.UINT8), ctx.ints(-1), keepdims=1)
-        weights = ctx.where(ctx.cast(attends, DType.BOOL), weights, ctx.const(0.0, dtype))
-    return ctx("MatMul", weights, value)
+    if causal:
+        return blocked, None
+    attends = ctx("ReduceMax", ctx.cast(open_, DType.UINT8), ctx.ints(-1), keepdims=1)
+    return blocked, ctx.cast(attends, DType.BOOL)
 
 
 def with_statistics(
-    ctx: Context, query: Value, key: Value, value: Value, *rest: Any, **more: Any
+    ctx: Context,
+    query: Value,
+    key: Value,
+    value: Value,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Value | None = None,
+    scale: float | None = None,
 ) -> Any:
-    """The fused forms of a decomposed program: (output, what only gradients need…)."""
-    names = ("dropout", "is_causal")
-    given = dict(zip(names, rest, strict=False))
-    mask = more.pop("attn_mask", None)
-    made = attention(ctx, query, key, value, mask, **given, scale=more.get("scale"))
-    empty = [ctx.full((0,), 0.0, DType.FLOAT32) for _ in ctx.result[1:]]
-    return made, *empty
+    """The fused form of a decomposed program: (output, log Σ exp of each row's scores)."""
+    made = attention(ctx, query, key, value, attn_mask, dropout, is_causal, scale=scale)
+    scores, _ = _scores(ctx, query, key, attn_mask, scale, causal=is_causal)
+    summed = ctx("ReduceLogSumExp", scores, ctx.ints(-1), keepdims=0)
+    return made, ctx.cast(summed, dtype_of(ctx.result[1].dtype))
 
 
 def _scale(ctx: Context, query: Value) -> float:
