@@ -33,6 +33,7 @@ FAMILIES = (
     "loss",
     "quantized",
     "random",
+    "sequence",
 )
 """Every family that has a table; a new family is one more word here and its files."""
 

@@ -56,19 +56,19 @@ def _carried(
     types = [ctx.type(2 + i) for i in range(count)]
     while True:
         probe, _ = copy_graph(body)
-        _assume(ctx, probe, (*fixed, *types))
+        assume(ctx, probe, (*fixed, *types))
         ctx.infer_subgraph(probe)
         results = [v.type for v in probe.outputs[1 : 1 + count]]
         widened = [_either(ctx, a, b) for a, b in zip(types, results, strict=True)]
         if widened == types:
             break
         types = widened
-    _assume(ctx, body, (*fixed, *types))
+    assume(ctx, body, (*fixed, *types))
     ctx.infer_subgraph(body)
     return types
 
 
-def _assume(ctx: Context, body: Graph, types: Sequence[Type | None]) -> None:
+def assume(ctx: Context, body: Graph, types: Sequence[Type | None]) -> None:
     """Type the formal inputs of a body, where that is known."""
     for formal, known in zip(body.inputs, types, strict=True):
         if known is None:
@@ -166,7 +166,7 @@ def _scan(ctx: Context) -> Types:
         lengths.append(known.shape[place])
         rest = (*known.shape[:place], *known.shape[place + 1 :])
         types.append(TensorType(known.dtype, rest))
-    _assume(ctx, body, types)
+    assume(ctx, body, types)
     ctx.infer_subgraph(body)
     carried = [_equal(ctx, a, v.type) for a, v in zip(types, body.outputs[:count], strict=False)]
     length = unify_dims(lengths)
