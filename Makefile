@@ -75,8 +75,8 @@ conformance: $(VENV)/installed-test  ## every node case of onnx's own suite, thr
 reexport: $(VENV)/installed-test  ## every node case of that suite, written for every opset
 	@$(PY) -m tests.backend.reexport
 
-fuzz: $(VENV)/installed-test  ## 200,000 mutated model files through the reader
-	@$(PY) -m tests.fuzz_reader 200000 0
+fuzz: $(VENV)/installed-test  ## 200,000 mutated model files, read, shown, optimized and written
+	@$(PY) -m tests.fuzz 200000 0
 
 sweep: $(VENV)/installed-test  ## the main job on real models with the default number of inputs
 	@ISOMORPH_CASES=200 $(PY) -m pytest tests/e2e --numprocesses $(WORKERS)

@@ -55,7 +55,7 @@ def _give(graph: Graph, op: Op, subgraphs: list[Graph]) -> bool:
     graph.unlink(op)
     op.captures = tuple(v for i, v in enumerate(before) if i not in known)
     graph.link(op)
-    for index in known:
-        if before[index].weight is not None and not graph.is_used(before[index]):
-            graph.drop(before[index])
+    for value in dict.fromkeys(before[index] for index in known):  # captured twice, maybe
+        if value.weight is not None and not graph.is_used(value):
+            graph.drop(value)
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx.parser
 import onnx.printer
@@ -26,10 +26,46 @@ def parse(text: str) -> Graph:
 
 
 def to_text(graph: Graph) -> str:
-    """The text of a graph; ops of mixed versions are shown under the newest opset among them."""
+    """The text of a graph; ops of mixed versions are shown under the newest opset among them.
+
+    Bytes of strings that are not UTF-8 are shown as escapes.
+    """
     opsets = graph_opsets(graph)
     model = encode_model(graph, opsets, schema.ir_version_for(opsets[""]), value_infos=False)
-    return onnx.printer.to_text(model)
+    try:
+        return onnx.printer.to_text(model)
+    except UnicodeDecodeError:  # strings of attributes and tensors may be any bytes
+        _decode_strings(model)
+        return onnx.printer.to_text(model)
+
+
+def _decode_strings(model: onnx.ModelProto) -> None:
+    """Write bytes that are not text as escapes."""
+    stack: list[Any] = [model]
+    while stack:
+        message = stack.pop()
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                stack.extend(value if field.is_repeated else [value])
+            elif field.type == field.TYPE_BYTES and field.name != "raw_data":
+                escaped = [_text(v) for v in (value if field.is_repeated else [value])]
+                if field.is_repeated:
+                    value[:] = escaped
+                else:
+                    setattr(message, field.name, escaped[0])
+
+
+def _text(raw: bytes) -> bytes:
+    return raw.decode(errors="backslashreplace").encode()
+
+
+def printable(text: str) -> str:
+    """Text from a file, its control characters escaped: a terminal would act on them."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(letter: str) -> str:
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 def graph_opsets(graph: Graph) -> dict[str, int]:

@@ -9,9 +9,14 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+from isomorph.ir.text import printable
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Value
+
+
+LONGEST = 400
+"""Characters of a line of text."""
 
 
 def show(
@@ -31,7 +36,7 @@ def show(
         if as_json:
             emit(facts)
         else:
-            _print(facts)
+            print(as_text(facts))
     raise typer.Exit(0)
 
 
@@ -60,6 +65,7 @@ def describe(graph: Graph) -> dict[str, Any]:
         "dims": sorted(graph.symbols()),
         "constraints": [str(c) for c in graph.constraints],
         "metadata": graph.metadata,
+        "notes": list(graph.extra.get("notes", ())),
         "nodes": len(graph),
         "nodes_with_subgraphs": ops.total(),
         "ops": dict(sorted(ops.items(), key=lambda item: (-item[1], item[0]))),
@@ -76,30 +82,29 @@ def _value(value: Value) -> dict[str, str]:
     return {"name": value.name, "type": str(value.type) if value.type is not None else "unknown"}
 
 
-def _print(facts: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
+def as_text(facts: dict[str, Any]) -> str:
+    """The facts as lines of text; what a file says is escaped where a terminal would act on it."""
     opsets = ", ".join(f"{d or 'ai.onnx'} {v}" for d, v in facts["opsets"].items()) or "none yet"
-    console.print(f"{facts['origin'] or facts['name']}", style="bold", markup=False)
-    for label, text in (
-        ("producer", facts["producer"] or "unknown"),
-        ("opsets", opsets),
-        ("IR version", facts["ir_version"] or "none yet"),
-        ("dims", ", ".join(facts["dims"]) or "all fixed"),
-        ("constraints", "; ".join(facts["constraints"]) or "none"),
-    ):
-        console.print(f"  {label}: {text}", markup=False)
-    for label in ("inputs", "outputs"):
-        for value in facts[label]:
-            console.print(f"  {label[:-1]} {value['name']}: {value['type']}", markup=False)
     weights = facts["weights"]
     kinds = ", ".join(f"{n:,} {d}" for d, n in weights["elements_by_dtype"].items()) or "none"
-    console.print(f"  weights: {weights['count']} tensors, {weights['bytes']:,} bytes ({kinds})")
-    for key, value in facts["metadata"].items():
-        console.print(f"  {key}: {value}", markup=False)
-    table = Table("operator", "count", title=f"{facts['nodes_with_subgraphs']} nodes")
-    for name, count in facts["ops"].items():
-        table.add_row(name, str(count))
-    console.print(table)
+    lines = [
+        facts["origin"] or facts["name"],
+        f"  producer: {facts['producer'] or 'unknown'}",
+        f"  opsets: {opsets}",
+        f"  IR version: {facts['ir_version'] or 'none yet'}",
+        f"  dims: {', '.join(facts['dims']) or 'all fixed'}",
+        f"  constraints: {'; '.join(facts['constraints']) or 'none'}",
+        *(f"  input {v['name']}: {v['type']}" for v in facts["inputs"]),
+        *(f"  output {v['name']}: {v['type']}" for v in facts["outputs"]),
+        f"  weights: {weights['count']} tensors, {weights['bytes']:,} bytes ({kinds})",
+        *(f"  {key}: {value}" for key, value in facts["metadata"].items()),
+        *(f"  note: {note}" for note in facts["notes"]),
+        f"  {facts['nodes_with_subgraphs']} nodes",
+    ]
+    width = max((len(str(n)) for n in facts["ops"].values()), default=0)
+    lines += [f"  {count:>{width + 2}} {name}" for name, count in facts["ops"].items()]
+    return "\n".join(_cut(printable(line)) for line in lines)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line):,} characters)"

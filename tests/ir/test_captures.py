@@ -10,6 +10,7 @@ from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.captures import own_constants
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import interpret
+from isomorph.ir.patch import Patch
 from isomorph.ir.proto.decode import decode_model
 from isomorph.ir.verify import verify
 
@@ -55,3 +56,24 @@ def test_axes_captured_from_outside_become_attributes():
     verify(graph)
     for feeds, old in zip(FEEDS, wanted, strict=True):
         assert np.array_equal(interpret(graph, feeds)[0], old[0])
+
+
+def test_a_constant_that_is_captured_twice_moves_in_once():
+    graph = decode_model(
+        onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 16]>
+        twice (bool up) => (float[3] y) <float[3] v = {1, 2, 3}, float[3] w = {1, 2, 3}> {
+            y = If (up) <
+                then_branch = t () => (float[3] p) { p = Mul (v, w) },
+                else_branch = e () => (float[3] q) { q = Neg (w) }>
+        }""")
+    )
+    (op,) = graph.ops()
+    patch = Patch(graph)
+    patch.replace(op.captures[0], op.captures[1])  # as the merging of equal weights does
+    patch.apply()
+    assert op.captures[0] is op.captures[1]
+    assert own_constants(graph)
+    verify(graph)
+    assert not op.captures
+    assert interpret(graph, [np.array(True)])[0].tolist() == [1, 4, 9]
