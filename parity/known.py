@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.parity import known_quantized as quantized
 from isomorph.parity.arrays import is_double
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.n
                 beyond = ~((rounded >= int(info.min)) & (rounded <= int(info.max)))
                 if (beyond | (rounded == got.astype(np.float64))).all():
                     return "a cast to 2- or 4-bit integers rounds, where others truncate [measured]"
-    return ""
+        return quantized.explain(op, operands, got, wanted)
 
 
 _DOUBLE_INTEGERS = 2.0**53

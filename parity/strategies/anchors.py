@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.parity.constants import constants, numbers
+from isomorph.parity.strategies.scales import boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +26,12 @@ MOST_KNOWN = 4096
 
 
 def small_constants(graph: Graph) -> np.ndarray:
-    """The distinct finite floats among weights and attributes of few elements, sorted."""
+    """The distinct finite floats among weights and attributes of few elements, sorted.
+
+    Halves between the steps of quantizers, and where they saturate, are among them.
+    """
     few = [c for c in constants(graph) if np.prod(c.shape, dtype=np.int64) <= SMALL]
-    found = numbers(few)
+    found = np.union1d(numbers(few), boundaries(graph))
     return found[np.isfinite(found)]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.ir.types import TensorType
+from isomorph.parity.strategies import scales
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,7 @@ def roles_of(graph: Graph) -> dict[str, Role]:
 
 
 def _strictest(roles: list[Role]) -> Role:
-    order = ("axes", "shape", "expand", "count", "index", "choice", "keys")
+    order = ("axes", "shape", "expand", "size", "count", "index", "choice", "keys", *scales.KINDS)
     roles.sort(key=lambda r: order.index(r.kind))
     best = roles[0]
     if best.kind == "choice":
@@ -157,6 +158,9 @@ def _role(op: Op, position: int) -> Role | None:
     if key in {("GatherND", 1), ("ScatterND", 1)}:
         sizes = [d for d in _shape(op.input(0)) or () if isinstance(d, int)]
         return Role("index", bound=min(sizes), negative=True) if sizes else None
+    kind = scales.kind_of(op, position)
+    if kind:
+        return Role(kind)
     if op.type in COMPARISONS:
         constant = _constant(op.input(1 - position))
         if constant is not None and constant.size and constant.dtype.kind in "iuf":

@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.types import DType
+from isomorph.parity.strategies import scales
 from isomorph.parity.strategies.anchors import near
 from isomorph.parity.strategies.held import held
 from isomorph.parity.strategies.kinds import HOSTILE
@@ -219,6 +220,8 @@ def _in_role(
     role = spec.role
     assert role is not None  # noqa: S101 - the caller checked
     count = prod(shape)
+    if role.kind in scales.KINDS:
+        return scales.draw(role.kind, shape, rng)
     match role.kind:
         case "index":
             bound = _size(role.bound, dims)

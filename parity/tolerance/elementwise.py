@@ -17,6 +17,7 @@ import numpy as np
 
 from isomorph.ir.opdef import OPS
 from isomorph.parity.arrays import is_double
+from isomorph.parity.tolerance import quantized
 from isomorph.parity.tolerance.derivative import carried
 from isomorph.parity.tolerance.units import Bound, Unit
 
@@ -82,6 +83,8 @@ def count(op: Op) -> float:
 
 def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound:
     """K ulp, one subnormal, and for composed operators k roundings of the operands."""
+    if op.key == ("", "DequantizeLinear"):
+        return quantized.product(op, truth, unit)
     k = count(op)
     soft = k * unit.ulp(truth) + unit.tiny
     basis = f"{k:g} ulp"

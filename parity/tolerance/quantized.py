@@ -16,7 +16,7 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.semantics import Call
 from isomorph.ir.semantics.quantized import ROUNDED, Unrounded, precision
 from isomorph.ir.types import DType, TensorType
-from isomorph.parity.tolerance.units import Unit, gamma
+from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FLOAT32 = Unit.of(DType.FLOAT32)
 SCALES = {"QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6)}
 """Operands that make up the factor of a sum of products."""
+DIGITS = {DType.FLOAT32: 24, DType.FLOAT16: 11, DType.BFLOAT16: 8}
+"""Significant bits of the types that DequantizeLinear makes."""
 ZERO = {"QLinearConv": 7, "QLinearMatMul": 7, "QuantizeLinear": 2}
 """The zero point that names the type of the result."""
 DYNAMIC = ("", "DynamicQuantizeLinear")
@@ -47,7 +49,7 @@ def between(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np
         return None
     with np.errstate(all="ignore"):
         exact = _exact(op, operands)
-        off = _roundings(op, operands, exact)
+        off = np.where(np.isfinite(exact.value), _roundings(op, operands, exact), 0.0)
         return _both(Call(op, wide=True), exact, off)
 
 
@@ -73,19 +75,24 @@ def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
         exact = _exact(op, operands)
     if not (bad & ~np.isnan(exact.value)).any():
         return f"the standard leaves {op.type} of NaN open"
+    scale = np.asarray(operands[1 if op.type == "QuantizeLinear" else 6])
+    if (scale.astype(np.float64) == 0).any() and not (bad & np.isfinite(exact.value)).any():
+        return "the standard leaves a division by a scale of 0 open"
     return ""
 
 
-def roundings(op: Op) -> float:
-    """Rounded operations of one element of DequantizeLinear: casts to its result's type, a product.
+def product(op: Op, truth: np.ndarray, unit: Unit) -> Bound:
+    """DequantizeLinear: casts to the type of its result, and a product in it.
 
-    `x - zero point` of 8 bits has 9 of them, of 16 bits 17.
+    `x - zero point` of 8 bits has 9 of them, of 16 bits 17; where the type holds those, and the
+    scale has that type, it is the product alone that is rounded.
     """
     x, scale = _dtype(op.input(0)), _dtype(op.input(1))
     to = DType(op.attr("output_dtype", 0) or (scale or DType.FLOAT32).value)
-    digits = {DType.FLOAT32: 24, DType.FLOAT16: 11, DType.BFLOAT16: 8}.get(to, 24)
-    held = x is not None and x.bits < 32 and x.bits < digits
-    return 1.0 + (not held) + (scale is not to)
+    held = x is not None and x.bits < DIGITS.get(to, 0)
+    count = 1 + (not held) + (scale is not to)
+    soft = count * unit.ulp(truth) + unit.tiny
+    return Bound(soft, lambda: 2 * soft, np.abs(truth), f"{count} roundings of a product")
 
 
 def _dtype(value: Value | None) -> DType | None:

@@ -1,0 +1,52 @@
+"""What onnxruntime's kernels of quantized operators are known to do badly: measured on 1.31.1."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.ir.semantics import _numeric as n
+from isomorph.ir.types import DType
+from isomorph.parity.tolerance.quantized import quotients
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isomorph.ir.graph import Op
+
+WEIGHTS = {"ConvInteger": 1, "QLinearConv": 3}
+"""The operand whose first axis runs over results, all others over what is summed."""
+BEYOND_INT32 = 2.0**31
+
+
+def explain(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
+    """Why a quantized result differs, when it is known; every differing element must fit."""
+    if op.domain:
+        return ""
+    if _sums_nothing(op, operands):
+        return (
+            "a sum of nothing is whatever lies in memory "
+            "[matmul_integer.cc, quantize_linear_matmul.cc, qlinearconv.cc, measured]"
+        )
+    if op.type == "QuantizeLinear" and wanted.dtype.kind in "iuV":
+        to = DType.of(wanted.dtype)
+        if not to.is_integer:
+            return ""
+        ends = np.isin(got.astype(np.float64), n.limits(to))
+        beyond = (np.abs(quotients(op, operands)) >= BEYOND_INT32) & ends
+        if (beyond | (got == wanted)).all():
+            return (
+                "quotients of 2³¹ and more saturate at the wrong end, but for a single float32 "
+                "scale, or one per last axis, and 8 or 16 bits [quantize_linear.cc, measured]"
+            )
+    return ""
+
+
+def _sums_nothing(op: Op, operands: Sequence[Any]) -> bool:
+    if op.type in {"MatMulInteger", "QLinearMatMul"}:
+        return np.shape(operands[0])[-1:] == (0,)
+    if op.type in WEIGHTS:
+        return prod(np.shape(operands[WEIGHTS[op.type]])[1:]) == 0
+    return False

@@ -1,0 +1,83 @@
+"""Scales, zero points and probabilities: what quantized and random operators can take.
+
+A scale is above 0. A zero point is 0 where the standard says so: of int32 and of floats. Inputs of
+a quantizer are drawn around its halves and its ends, too: see `boundaries`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.ir.constants import numbers
+from isomorph.ir.semantics import _numeric as n
+from isomorph.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isomorph.ir.graph import Graph, Op, Value
+
+SCALES = {
+    "DequantizeLinear": (1,),
+    "QLinearConv": (1, 4, 6),
+    "QLinearMatMul": (1, 4, 6),
+    "QuantizeLinear": (1,),
+}
+ZEROS = {
+    "DequantizeLinear": (2,),
+    "QLinearMatMul": (2, 5, 7),
+    "QuantizeLinear": (2,),
+}
+KINDS = ("scale", "zero", "share")
+FEW = 16
+"""Scales of at most so many numbers are looked at one by one."""
+
+
+def kind_of(op: Op, position: int) -> str:
+    """`scale`, `zero` or `share` where an operand of an op has to be one; else empty."""
+    if op.domain:
+        return ""
+    if position in SCALES.get(op.type, ()):
+        return "scale"
+    if position in ZEROS.get(op.type, ()):
+        dtype = _dtype(op.input(position))
+        return "zero" if dtype is DType.INT32 or (dtype is not None and dtype.is_float) else ""
+    return "share" if op.type == "Bernoulli" else ""
+
+
+def draw(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Values of such an operand."""
+    match kind:
+        case "scale":
+            exponents = rng.uniform(-7, 1, shape)
+            return np.exp2(np.rint(exponents) if rng.random() < 0.5 else exponents)
+        case "share":
+            edges = rng.choice([0.0, 1.0], shape)
+            return np.where(rng.random(shape) < 0.2, edges, rng.random(shape))
+        case _:
+            return np.zeros(shape)
+
+
+def boundaries(graph: Graph) -> np.ndarray:
+    """Numbers at which a quantizer of constant scale changes its mind, or saturates."""
+    found = [b for _, op in graph.walk() for b in _boundaries(op)]
+    return np.unique(np.array(found, np.float64))
+
+
+def _boundaries(op: Op) -> Iterator[float]:
+    scale, zero = (numbers(op.input(i)) for i in (1, 2))
+    if op.key != ("", "QuantizeLinear") or scale is None or scale.size > FEW:
+        return
+    named = DType(op.attr("output_dtype", 0) or DType.UINT8.value)
+    low, high = n.limits(named if zero is None else DType.of(zero.dtype))
+    single = zero is not None and zero.size == 1
+    moved = float(zero.astype(np.float64).reshape(-1)[0]) if zero is not None and single else 0.0
+    for step in np.unique(scale.astype(np.float64)):
+        for place in (0.5, 1.5, 2.5, high - moved + 0.5, moved - low + 0.5):
+            yield place * float(step)
+
+
+def _dtype(value: Value | None) -> DType | None:
+    return value.type.dtype if value is not None and isinstance(value.type, TensorType) else None
