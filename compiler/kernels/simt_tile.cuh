@@ -46,15 +46,12 @@ template <int BM, int BN, int BK, int TM, int TN, bool A_K_FAST, bool B_K_FAST> 
       if (more) fetch(k0 + BK);
       UNROLL
       for (int k = 0; k < BK; k++) {
-        float x[TM], y[TN];
-        UNROLL
-        for (int i = 0; i < TM; i++) x[i] = sa[buffer][k][ty * TM + i];
-        UNROLL
-        for (int j = 0; j < TN; j++) y[j] = sb[buffer][k][tx * TN + j];
+        pack<float, TM> x = load_pack<float, TM>(&sa[buffer][k][ty * TM]);
+        pack<float, TN> y = load_pack<float, TN>(&sb[buffer][k][tx * TN]);
         UNROLL
         for (int i = 0; i < TM; i++)
           UNROLL
-          for (int j = 0; j < TN; j++) acc[i][j] += x[i] * y[j];
+          for (int j = 0; j < TN; j++) acc[i][j] += x.v[i] * y.v[j];
       }
       if (more) {
         put(buffer ^ 1);

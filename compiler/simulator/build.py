@@ -10,7 +10,7 @@ from isomorph.codegen.cache import Cache
 from isomorph.simulator.toolchain import HERE, compiler, run
 
 _COMMON = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
-_KERNEL = (*_COMMON, "-g", "-fno-optimize-sibling-calls", "-x", "c++")
+_KERNEL = (*_COMMON, "-gdwarf-4", "-fno-optimize-sibling-calls", "-x", "c++")
 _FAST = ("-O2",)
 _CHECKING = ("-O1", "-fsanitize=thread", "-fno-omit-frame-pointer")
 

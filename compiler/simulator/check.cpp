@@ -16,6 +16,7 @@ extern "C" char _end __attribute__((visibility("hidden")));
 namespace sim {
 char* stack_begin();
 char* stack_end();
+char* threads_end();
 void fail_at(const char*, const void*);
 void leave();
 }
@@ -162,7 +163,6 @@ extern "C" void check_access(const void* p, int bytes, int kind, const void* pc)
     for (int i = 0; i < bytes; i++) visit(shared_cells[a - B.shared + i], kind, pc, true, false);
     return;
   }
-  if ((a >= &__ehdr_start && a < &_end) || (a >= (char*)B.thread && a < (char*)(B.thread + 1024))) return;
   for (Buffer& b : buffers) {
     if (a < b.begin || a >= b.begin + b.bytes) continue;
     if (a + bytes > b.begin + b.bytes) break;
@@ -173,6 +173,7 @@ extern "C" void check_access(const void* p, int bytes, int kind, const void* pc)
       for (int i = 0; i < bytes; i++) visit(b.cells[a - b.begin + i], kind, pc, false, b.flags & INITIALISED);
     return;
   }
+  if ((a >= &__ehdr_start && a < &_end) || (a >= (char*)B.thread && a < threads_end())) return;
   stop(kind == READ ? "global read out of bounds" : "global write out of bounds", pc);
 }
 API size_t check_report(char* out, size_t room) {

@@ -46,6 +46,7 @@ static struct { Pending item[256]; unsigned count, group; } queues[1024];
 
 char* stack_begin() { return stacks; }
 char* stack_end() { return stacks + capacity * STACK; }
+char* threads_end() { return (char*)(B.thread + capacity + 32); }
 
 static void say(const char* kind, const char* text, const void* pc, const Thread& t, unsigned count) {
   size_t used = strlen(out);

@@ -44,21 +44,59 @@ extern Block B __attribute__((visibility("hidden")));
 constexpr unsigned MOST_SHARED = 227 * 1024;
 constexpr size_t STACK = (32 << 10) + 64 * 13;  // an odd number of lines: neighbours share no cache set
 
-void fail(const char* message) __attribute__((noinline));
-void wait(State state) __attribute__((noinline));
-void barrier(int site) __attribute__((noinline));
+// Findings stand at the line of the call: two calls are never merged into one.
+#if defined(__has_attribute)
+#if __has_attribute(nomerge)
+#define SIM_NOMERGE __attribute__((noinline, nomerge))
+#endif
+#endif
+#ifndef SIM_NOMERGE
+#define SIM_NOMERGE __attribute__((noinline))
+#endif
+void fail(const char* message) SIM_NOMERGE;
+void wait(State state) SIM_NOMERGE;
+void barrier(int site) SIM_NOMERGE;
 char* shared_array(const void* tag, size_t bytes);
-void access(const void* p, int bytes, Kind kind) __attribute__((noinline));
+void access(const void* p, int bytes, Kind kind) SIM_NOMERGE;
 void raw_copy(void* to, const void* from, int bytes) __attribute__((noinline));
-void async_copy(void* to, const void* from, int bytes) __attribute__((noinline));
+void async_copy(void* to, const void* from, int bytes) SIM_NOMERGE;
 void async_commit();
-void async_wait(int keep) __attribute__((noinline));
+void async_wait(int keep) SIM_NOMERGE;
 int launch(const unsigned* grid, const unsigned* block, size_t dynamic, uint32_t seed,
            void (*entry)(void*), void* argument, char* report, size_t room);
 }  // namespace sim
 
 #define SIM_INLINE inline __attribute__((always_inline))
 #define SIM_PLAIN __attribute__((no_sanitize("thread")))
+#if defined(__SANITIZE_THREAD__)
+#define SIM_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIM_CHECKED 1
+#endif
+#endif
+
+namespace sim {
+// One access of a whole vector. Without checking only its alignment counts, and the copy is inlined.
+template <class V> SIM_INLINE void vector_load(V& v, const void* p) {
+#ifdef SIM_CHECKED
+  access(p, sizeof v, READ);
+  raw_copy(&v, p, sizeof v);
+#else
+  if ((uintptr_t)p & (sizeof v - 1)) access(p, sizeof v, READ);
+  __builtin_memcpy((void*)&v, p, sizeof v);
+#endif
+}
+template <class V> SIM_INLINE void vector_store(void* p, const V& v) {
+#ifdef SIM_CHECKED
+  access(p, sizeof v, WRITE);
+  raw_copy(p, &v, sizeof v);
+#else
+  if ((uintptr_t)p & (sizeof v - 1)) access(p, sizeof v, WRITE);
+  __builtin_memcpy(p, (const void*)&v, sizeof v);
+#endif
+}
+}  // namespace sim
 
 namespace sim {
 // All lanes of `mask` meet; the last to arrive runs f(slots), slots[lane] being each one's locals.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import runpy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+import pytest
 from onnx import helper
 
 from isomorph.frontends.array.trace import trace_array
@@ -20,6 +22,8 @@ from isomorph.runtime.plan import Plan, make_plan
 from isomorph.runtime.program import specialised
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from isomorph.ir.graph import Graph
 
 ONNX = {"float32": onnx.TensorProto.FLOAT, "float16": onnx.TensorProto.FLOAT16}
@@ -121,15 +125,44 @@ def digits(_: str) -> Graph:
     )
 
 
+def from_torch(name: str) -> Any:
+    """A module of `torch_models`, traced."""
+
+    def make(dtype: str) -> Graph:
+        from tests.kernels.torch_models import traced
+
+        return traced(name, dtype)
+
+    return make
+
+
+TORCH = ("torch encoder", "torch resnet")
+WITHOUT_TORCH = find_spec("torch") is None
 MODELS = {"mlp": mlp, "encoder": encoder, "resnet": resnet, "digits": digits}
+MODELS |= {name: from_torch(name) for name in TORCH}
 SHAPES: dict[str, list[tuple[int, ...]]] = {
     "mlp": [(64, 24), (5, 24)],
     "encoder": [(2, 16, 32), (1, 7, 32)],
     "resnet": [(2, 3, 32, 32), (1, 3, 29, 27)],
     "digits": [(16, 1, 8, 8), (3, 1, 8, 8)],
+    "torch encoder": [(2, 16, 32), (1, 7, 32)],
+    "torch resnet": [(2, 3, 32, 32), (1, 3, 29, 27)],
 }
 """An aligned and a ragged shape each."""
-CASES = [(m, d) for m in MODELS for d in ("float32", "float16") if (m, d) != ("digits", "float16")]
+NEEDS_TORCH = pytest.mark.skipif(
+    WITHOUT_TORCH, reason="torch is not installed: pip install 'isomorph[torch]'"
+)
+CASES = [
+    pytest.param(m, d, marks=NEEDS_TORCH if m in TORCH else ())
+    for m in MODELS
+    for d in ("float32", "float16")
+    if (m, d) != ("digits", "float16")
+]
+
+
+def named(models: Iterable[str]) -> list[Any]:
+    """Models by name, as parameters of a test."""
+    return [pytest.param(m, marks=NEEDS_TORCH if m in TORCH else ()) for m in models]
 
 
 def plan(model: str, dtype: str, shape: tuple[int, ...], arch: str = "sm_90") -> Plan:

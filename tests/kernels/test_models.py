@@ -11,7 +11,7 @@ import isomorph as iso
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.verdict import Status
 from isomorph.runtime.device import compile_graph
-from tests.kernels.models import CASES, MODELS, SHAPES, plan, sample
+from tests.kernels.models import CASES, MODELS, SHAPES, TORCH, named, plan, sample
 from tests.kernels.support import needs_compiler
 
 EXPECTED = {
@@ -19,7 +19,7 @@ EXPECTED = {
     "digits": ["Conv+Relu", "MaxPool", "Conv+Relu", "MatMul+Add+Relu", "MatMul+Add"],
     "resnet": [
         *("Conv+Relu", "MaxPool", "Conv+Relu", "Conv", "Conv+Add+Relu"),
-        *("GlobalAveragePool", "Gemm"),
+        *("GlobalAveragePool", "MatMul+Add"),
     ],
 }
 
@@ -50,7 +50,7 @@ def test_checking_mode_is_clean(model: str, dtype: str):
 
 
 @needs_compiler
-@pytest.mark.parametrize("model", ["encoder", "digits"])
+@pytest.mark.parametrize("model", named(["encoder", "digits", *TORCH]))
 def test_the_arena_is_what_the_plan_promised_and_is_asked_for_once(model: str):
     run = compile_graph(MODELS[model]("float32"), "sim:sm_90")
     x = sample(model, "float32", SHAPES[model][0])
@@ -65,6 +65,7 @@ def test_the_arena_is_what_the_plan_promised_and_is_asked_for_once(model: str):
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
     smaller = run(x[:1])
     assert arena.allocations == 1
+    assert len(run.engine.machine._memory) == memory
     np.testing.assert_allclose(smaller[0], first[0][:1], rtol=1e-4, atol=1e-5)
 
 

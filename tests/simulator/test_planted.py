@@ -74,7 +74,7 @@ def test_a_dropped_double_buffer_is_a_race():
     text = planted(text, "put(buffer ^ 1);", "put(buffer);")
     with pytest.raises(SimulationError) as error:
         gemm(text)
-    where = line_of("simt_tile.cuh", "x[i] = sa[buffer][k][ty * TM + i]")
+    where = line_of("simt_tile.cuh", "&sa[buffer][k][ty * TM]")
     assert ("shared race, write then read", where) in found(error)
 
 
@@ -174,6 +174,14 @@ def test_small_kernels(name: str):
         kernel.launch((1, 1, 1), 64, [words(out)], memory=[memory(out, writable=True)])
     assert (kind, "small.cu:6") in found(error)
     assert "small.cu:6" in str(error.value)
+
+
+def test_a_race_is_found_wherever_the_buffer_lies():
+    """Also next to what the simulator itself has allocated."""
+    kernel = checked(SMALL.replace("BODY", "p.out[t / 2] = t;"), "small", name="small.cu")
+    for out in [aligned(np.zeros(64, "f4")) for _ in range(200)]:
+        with pytest.raises(SimulationError, match="global race, write then write"):
+            kernel.launch((1, 1, 1), 64, [words(out)], memory=[memory(out, writable=True)])
 
 
 def test_two_blocks_that_write_one_element_race():

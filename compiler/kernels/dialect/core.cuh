@@ -34,7 +34,7 @@ DEV half_t to_half(float f) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
   return h;
 }
-#else
+#elif defined(__FLT16_MAX__)
 DEV float to_f(half_t h) {
   _Float16 v;
   __builtin_memcpy(&v, &h.bits, 2);
@@ -45,6 +45,20 @@ DEV half_t to_half(float f) {
   half_t h;
   __builtin_memcpy(&h.bits, &v, 2);
   return h;
+}
+#else  // a host compiler without _Float16, such as clang before 15
+DEV float to_f(half_t h) {
+  uint32_t sign = (h.bits & 0x8000u) << 16, exponent = h.bits >> 10 & 31, rest = h.bits & 1023;
+  if (exponent == 0) return __uint_as_float(sign | __float_as_uint(float(rest) * 5.9604644775390625e-8f));
+  return __uint_as_float(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | rest << 13);
+}
+DEV half_t to_half(float f) {
+  uint32_t bits = __float_as_uint(f), sign = bits >> 16 & 0x8000u, x = bits & 0x7fffffffu;
+  if (x > 0x7f800000u) return half_t{uint16_t(sign | 0x7e00u | (x >> 13 & 0x3ffu))};
+  if (x >= 0x477ff000u) return half_t{uint16_t(sign | 0x7c00u)};
+  if (x < 0x38800000u)  // the sum is rounded where a subnormal half ends
+    return half_t{uint16_t(sign | (__float_as_uint(__uint_as_float(x) + 0.5f) - 0x3f000000u))};
+  return half_t{uint16_t(sign | ((x - 0x38000000u + 0xfffu + (x >> 13 & 1u)) >> 13))};
 }
 #endif
 DEV float to_f(float f) { return f; }

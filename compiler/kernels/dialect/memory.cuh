@@ -16,14 +16,10 @@ template <int N> DEV void cp_async_wait() { asm volatile("cp.async.wait_group %0
 #else
 template <class T, int N> DEV pack<T, N> load_pack(const T* p) {
   pack<T, N> v;
-  sim::access(p, sizeof v, sim::READ);
-  sim::raw_copy(&v, p, sizeof v);
+  sim::vector_load(v, p);
   return v;
 }
-template <class T, int N> DEV void store_pack(T* p, const pack<T, N>& v) {
-  sim::access(p, sizeof v, sim::WRITE);
-  sim::raw_copy(p, &v, sizeof v);
-}
+template <class T, int N> DEV void store_pack(T* p, const pack<T, N>& v) { sim::vector_store(p, v); }
 DEV void cp_async16(void* s, const void* g, int bytes = 16) { sim::async_copy(s, g, bytes); }
 DEV void cp_async_commit() { sim::async_commit(); }
 template <int N> DEV void cp_async_wait() { sim::async_wait(N); }
