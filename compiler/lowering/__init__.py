@@ -9,7 +9,7 @@ from isomorph.ir.graph import Value
 from isomorph.ir.infer import is_canonical
 from isomorph.ir.opdef import Manifest
 from isomorph.ir.types import DType, TensorType
-from isomorph.lowering.context import Alias, Group, shape_of
+from isomorph.lowering.context import Alias, Group, is_held, shape_of
 from isomorph.lowering.elementwise import pointwise
 from isomorph.lowering.errors import Missing, NoKernel, NoKernelError
 from isomorph.passes.fuse.group import members
@@ -98,6 +98,23 @@ def lower(graph: Graph, arch: str) -> Lowering:
     if missing:
         raise NoKernelError(graph.name, missing)
     return Lowering(tuple(steps), aliases, status)
+
+
+def refuse_unheld(graph: Graph) -> None:
+    """Refuse a graph that takes or gives what no device memory holds: strings, sequences.
+
+    Raises:
+        NoKernelError: listing each.
+    """
+    sides = (("input", graph.inputs), ("output", graph.outputs))
+    missing = [
+        Missing(side, v.name, f"{v.type} is held by no device memory")
+        for side, values in sides
+        for v in values
+        if not is_held(v.type)
+    ]
+    if missing:
+        raise NoKernelError(graph.name, missing)
 
 
 def _lowered(group: Group) -> Lowered:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Op, Value
+    from isomorph.ir.types import Type
     from isomorph.passes.tile import DeviceData
 
 MOST_ELEMENTS = 2**31 - 1
@@ -169,12 +170,19 @@ class Group:
 def shape_of(value: Value) -> tuple[int, ...]:
     """The static shape; raises NoKernel."""
     kind = value.type
+    if not is_held(kind):
+        raise NoKernel(f"%{value.name} is {kind}, which no device memory holds")
     shape = kind.static_shape if isinstance(kind, TensorType) else None
     if shape is None:
         raise NoKernel(f"%{value.name} is {kind}: its shape depends on data")
     if prod(shape) > MOST_ELEMENTS:
         raise NoKernel(f"%{value.name} has {prod(shape)} elements, kernels take {MOST_ELEMENTS}")
     return shape
+
+
+def is_held(kind: Type | None) -> bool:
+    """Whether device memory can hold values of a type, as far as it is known."""
+    return kind is None or (isinstance(kind, TensorType) and kind.dtype is not DType.STRING)
 
 
 def dtype_of(value: Value) -> DType:

@@ -11,8 +11,8 @@ from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.dims import Expr
 from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
 from isomorph.ir.graph import Graph, copy_graph
-from isomorph.ir.types import DType, TensorType
-from isomorph.lowering import lower
+from isomorph.ir.types import TensorType
+from isomorph.lowering import lower, refuse_unheld
 from isomorph.passes.canonical import CANONICAL
 from isomorph.passes.fuse import FUSE, SPECIALISE
 from isomorph.runtime.arena import Arena
@@ -48,6 +48,7 @@ class KernelEngine:
         self._graph, _ = copy_graph(graph)
         upgrade(self._graph)
         CANONICAL.run(self._graph)
+        refuse_unheld(self._graph)
         self.arena = Arena(machine)
         self._bound: dict[Shapes, _Bound] = {}
         self._constants: dict[bytes, int] = {}
@@ -248,12 +249,10 @@ def _open(graph: Graph) -> bool:
 
 
 def _shapes(graph: Graph, dims: Mapping[str, int], size: int) -> Shapes | None:
-    """The inputs' shapes for these sizes; `None` where an input is no tensor of known rank."""
+    """The inputs' shapes for these sizes; `None` where the rank of an input is not known."""
     found: list[tuple[int, ...]] = []
     for value in graph.inputs:
         if not isinstance(value.type, TensorType) or value.type.shape is None:
-            return None
-        if value.type.dtype is DType.STRING:
             return None
         shape = [
             d.evaluate(dims) if isinstance(d, Expr) else size if d is None else d

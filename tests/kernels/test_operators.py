@@ -126,6 +126,24 @@ def test_all_ops_without_a_kernel_are_listed_at_once():
 
 
 @needs_compiler
+def test_strings_and_sequences_are_refused_when_they_are_compiled():
+    from isomorph.ir.text import parse
+
+    graph = parse("""<ir_version: 10, opset_import: ["" : 21]>
+    g (string[3] x, float[2] a) => (string[3] y, seq(float[2]) z, float[2] b) {
+      y = Identity(x)
+      z = SequenceConstruct(a)
+      b = Neg(a) }""")
+    with pytest.raises(NoKernelError, match="held by no device memory") as error:
+        compile_graph(graph, "sim:sm_90")
+    assert [(m.op, m.where) for m in error.value.missing] == [
+        ("input", "x"),
+        ("output", "y"),
+        ("output", "z"),
+    ]
+
+
+@needs_compiler
 def test_integers_are_compared_and_cast_exactly():
     from isomorph.ir.text import parse
 
