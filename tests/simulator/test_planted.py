@@ -177,9 +177,12 @@ def test_small_kernels(name: str):
 
 
 def test_a_race_is_found_wherever_the_buffer_lies():
-    """Also next to what the simulator itself has allocated."""
-    kernel = checked(SMALL.replace("BODY", "p.out[t / 2] = t;"), "small", name="small.cu")
-    for out in [aligned(np.zeros(64, "f4")) for _ in range(200)]:
+    """Also next to what the simulator itself has allocated, at its first launch."""
+    text = SMALL.replace("BODY", "p.out[t / 2] = t;  // near")
+    kernel = checked(text, "small", name="small.cu")
+    rooms = []
+    for _ in range(120):
+        rooms.append(out := aligned(np.zeros(512, "f4")))
         with pytest.raises(SimulationError, match="global race, write then write"):
             kernel.launch((1, 1, 1), 64, [words(out)], memory=[memory(out, writable=True)])
 
