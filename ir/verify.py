@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from isomorph.ir.errors import InvalidGraphError
+from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
 from isomorph.ir.graph import Graph, Op
 from isomorph.ir.types import (
     MapType,
@@ -37,6 +37,19 @@ def verify(graph: Graph, after: str = "") -> None:
         head = f"after {after}: " if after else ""
         shown = "\n  ".join(found[:20])
         raise InvalidGraphError(f"{head}{len(found)} broken invariants:\n  {shown}")
+
+
+def check_types(graph: Graph) -> None:
+    """Check that operands are what their operators take: the part of `verify` that is the user's.
+
+    Raises:
+        TypeInferenceError: listing every op whose operands do not fit it.
+    """
+    known = ((op, op.schema) for _, op in graph.walk())
+    found = [p for op, definition in known if definition for p in _types(op, definition)]
+    if found:
+        shown = "\n  ".join(found[:20])
+        raise TypeInferenceError(f"{len(found)} operands do not fit their operators:\n  {shown}")
 
 
 def _problems(graph: Graph) -> Iterator[str]:

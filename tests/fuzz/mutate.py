@@ -39,11 +39,10 @@ def mutant(originals: Sequence[bytes], seed: int, index: int) -> bytes:
     """The file with this number; the same whenever it is asked for."""
     rng = random.Random(seed << 32 | index)  # noqa: S311 - reproducible on purpose
     data = rng.choice(originals[: BY_HAND if rng.random() < 0.4 else None])
-    if rng.random() < 0.65:
+    fields = rng.random() < 0.9
+    if fields:
         data = of_fields(data, originals, rng)
-        if rng.random() < 0.8:
-            return data
-    return of_bytes(data, rng)
+    return of_bytes(data, rng) if not fields or rng.random() < 0.1 else data
 
 
 def of_fields(data: bytes, originals: Sequence[bytes], rng: random.Random) -> bytes:

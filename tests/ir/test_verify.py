@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from isomorph.ir.errors import InvalidGraphError
+from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
 from isomorph.ir.graph import Graph, Value
+from isomorph.ir.text import parse
 from isomorph.ir.verify import verify
 from tests.ir.graphs import VECTOR, branch, build, conditional, tensor, vector
 
@@ -130,3 +132,12 @@ def test_operators_that_nobody_knows_are_left_alone():
     op = graph.add_op("Own", [graph.add_weight(vector(1))], {"x": object()}, domain="my", version=3)
     graph.outputs = [op.output]
     verify(graph)
+
+
+def test_operands_that_a_file_states_no_types_of_are_the_users():
+    graph = parse("""
+    <ir_version: 10, opset_import: ["": 21]>
+    g (float[2] x, int64[2] i) => (float[2] y) { h = Exp(x)  k = Abs(i)  y = Add(h, k) }
+    """)
+    with pytest.raises(TypeInferenceError, match=r"(?s)1 operands.*Add.*operand 1 is int64"):
+        upgrade(graph)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.ir import schema
 from isomorph.ir.infer import infer_op
 from isomorph.ir.opdef import Manifest
+from isomorph.ir.verify import check_types
 from isomorph.ir.versions import Inexpressible, InexpressibleError, Rewrite, Same, Steps, move
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def upgrade(graph: Graph) -> list[Inexpressible]:
     def settled(op: Op, current: Graph) -> None:
         infer_op(op, current, contents, graph.constraints)
 
-    return move(graph, _next, settled)[1]
+    behind = move(graph, _next, settled)[1]
+    check_types(graph)  # the file may have stated none, or they may have been known too late
+    return behind
 
 
 def _next(op: Op) -> tuple[int, Rewrite | Same] | None:
