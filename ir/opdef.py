@@ -34,6 +34,8 @@ FAMILIES = (
     "quantized",
     "random",
     "sequence",
+    "signal",
+    "image",
 )
 """Every family that has a table; a new family is one more word here and its files."""
 

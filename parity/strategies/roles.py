@@ -26,11 +26,14 @@ class Role:
     """How values are restricted.
 
     Attributes:
-        kind: `index`, `choice`, `axes`, `shape`, `expand`, `count`, or `keys` of a map.
+        kind: `index`, `choice`, `axes`, `shape`, `expand`, `size`, `count`, or `keys` of a
+            map.
         bound: for an index, the size of the axis; for axes, the rank.
-        choices: values that the graph compares with, or keys that it looks up.
+        choices: values that the graph compares with, keys that it looks up, or what is valid
+            beside an index.
         texts: the same, where they are strings.
-        shape: for `shape` and `expand`, the dims of the tensor that is reshaped.
+        shape: for `shape` and `expand`, the dims of the tensor that is reshaped; for `size`,
+            those that are given.
         offset: what the graph adds before it uses the value.
         negative: whether counting from the end is allowed.
     """
@@ -84,6 +87,11 @@ COUNTS = {
     ("ConstantOfShape", 0),
     ("TopK", 1),
     ("Range", 1),
+    ("DFT", 1),
+    ("STFT", 1),
+    ("STFT", 3),
+    *((f"{n}Window", 0) for n in ("Hann", "Hamming", "Blackman")),
+    *(("MelWeightMatrix", n) for n in range(3)),
 }
 
 
@@ -153,6 +161,23 @@ def _role(op: Op, position: int) -> Role | None:
         steps = _shape(op.input(0))
         axis = 1 if op.attr("layout", 0) else 0
         return None if steps is None else Role("index", bound=steps[axis], offset=-1)
+    if op.type in LABELLED and position == 1:
+        scores, ignored = _shape(op.input(0)), op.attr("ignore_index")
+        others = () if ignored is None else (ignored,)
+        return None if scores is None else Role("index", bound=scores[1], choices=others)
+    if key == ("RotaryEmbedding", 3):
+        angles = _shape(op.input(1))
+        return None if angles is None else Role("index", bound=angles[0])
+    if key == ("Attention", 6):
+        keys = _shape(op.input(1))
+        count = None if keys is None else keys[-2]
+        return None if count is None else Role("index", bound=count + 1)
+    if key == ("DFT", 2):
+        signal = _shape(op.input(0))
+        return None if signal is None else Role("index", bound=len(signal) - 1)
+    if key == ("AffineGrid", 1):
+        theta = _shape(op.input(0))
+        return None if theta is None else Role("size", shape=theta[:1])
     if key in INDEXED:
         return _index(op)
     if key in {("GatherND", 1), ("ScatterND", 1)}:

@@ -257,6 +257,12 @@ def _in_role(
             return np.array([int(rng.integers(1, 4)) if w == 1 else w for w in wanted]).reshape(
                 shape
             )
+        case "size":
+            drawn = rng.integers(1, 4, shape)
+            given = [_size(d, dims) for d in role.shape]
+            for position, known in enumerate(given[:count]):
+                drawn[position] = drawn[position] if known is None else known
+            return drawn
         case _:
             return rng.integers(1, 4, shape)
 

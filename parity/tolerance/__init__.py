@@ -15,9 +15,11 @@ from isomorph.parity.tolerance import (
     attention,
     conditioning,
     elementwise,
+    fourier,
     loss,
     normalization,
     recurrent,
+    sampling,
     softmax,
     sums,
 )
@@ -36,6 +38,8 @@ RULES = {
     Tolerance.SOFTMAX: softmax.bound,
     Tolerance.NORMALIZATION: normalization.bound,
     Tolerance.RECURRENT: recurrent.bound,
+    Tolerance.FOURIER: fourier.bound,
+    Tolerance.SAMPLING: sampling.bound,
     Tolerance.ATTENTION: attention.bound,
     Tolerance.LOSS: loss.bound,
 }

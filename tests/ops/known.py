@@ -69,7 +69,33 @@ REFERENCE: tuple[Row, ...] = (
         lambda i, _: i.note in ("constant", "ends early", "while"),
         "scan outputs are concatenated (np.vstack), not stacked",
     ),
+    (
+        "GridSample",
+        lambda i, d: "int" in d and i.attributes.get("mode") is None,
+        "weights are integers where X is (GridSample-16: intermediate values are floating point)",
+    ),
+    (
+        "GridSample",
+        lambda i, d: "cubic border" in i.note and d == "float32",
+        "places beyond the edge are moved to it first: a jump, which PyTorch does not have",
+    ),
+    ("GridSample", lambda _, d: d == "string", "strings are padded with the number 0"),
+    ("AffineGrid", lambda _, d: d != "float32", "the result is float32 whatever theta is"),
+    (
+        "SequenceInsert",
+        lambda i, _: i.note == "at the end",
+        "position n is taken modulo n, so the element is put at the front",
+    ),
+    ("Optional", lambda i, _: True, "the optional is a list of its element"),
 )
+RULE: tuple[Row, ...] = (
+    (
+        "DFT",
+        lambda i, _: "run-time length" in i.note and "axis" not in i.note,
+        "onnx 1.23 keeps the operand's symbolic size along the axis whatever dft_length is",
+    ),
+)
+"""Where `onnx.shape_inference` says more than is true."""
 RUNTIME: tuple[Row, ...] = (
     (
         "Attention",

@@ -74,7 +74,8 @@ def test_narrow(key: Key, instance: Instance, dtype: DType):
 
 
 @pytest.mark.parametrize(PARAMETERS, harness.cases(KEYS, ("float32", "int64")))
-def test_rule(key: Key, instance: Instance, dtype: DType):
+def test_rule(request: pytest.FixtureRequest, key: Key, instance: Instance, dtype: DType):
+    known.expect(request, known.RULE, key, instance, dtype)
     harness.check_rule(key, instance, dtype)
 
 
