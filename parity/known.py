@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from isomorph.parity import known_attention as attention
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.fourier import signals

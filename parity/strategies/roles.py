@@ -161,17 +161,6 @@ def _role(op: Op, position: int) -> Role | None:
         steps = _shape(op.input(0))
         axis = 1 if op.attr("layout", 0) else 0
         return None if steps is None else Role("index", bound=steps[axis], offset=-1)
-    if op.type in LABELLED and position == 1:
-        scores, ignored = _shape(op.input(0)), op.attr("ignore_index")
-        others = () if ignored is None else (ignored,)
-        return None if scores is None else Role("index", bound=scores[1], choices=others)
-    if key == ("RotaryEmbedding", 3):
-        angles = _shape(op.input(1))
-        return None if angles is None else Role("index", bound=angles[0])
-    if key == ("Attention", 6):
-        keys = _shape(op.input(1))
-        count = None if keys is None else keys[-2]
-        return None if count is None else Role("index", bound=count + 1)
     if key == ("DFT", 2):
         signal = _shape(op.input(0))
         return None if signal is None else Role("index", bound=len(signal) - 1)
