@@ -73,7 +73,6 @@ class Budget:
         limits: what there was to begin with.
         held: bytes that results take now.
         ops: those that are being evaluated, the outermost first.
-        elsewhere: whether another process is being waited for, which has a limit of its own.
         deadline: the time on the monotonic clock at which it is over.
         room: bytes that results may take at once.
         demands: what ops take, as far as it is known.
@@ -84,7 +83,6 @@ class Budget:
         self.started = time.monotonic()
         self.held = 0
         self.ops: list[Op] = []
-        self.elsewhere = False
         self.deadline = math.inf if limits.seconds is None else self.started + limits.seconds
         self.room = math.inf if limits.memory is None else limits.memory
         self.demands = Demands() if around is None else around.demands
@@ -98,9 +96,13 @@ class Budget:
         return max(0.0, self.deadline - time.monotonic())
 
     @property
-    def spent(self) -> float:
-        """Seconds that were taken so far."""
-        return time.monotonic() - self.started
+    def seconds(self) -> float:
+        """Seconds that there are in all."""
+        return self.deadline - self.started
+
+    def part(self, share: float) -> Limits:
+        """Limits of a part of what is left, for what can be left out."""
+        return Limits(None if self.left == math.inf else self.left * share, None)
 
     def check(self, op: Op | None = None) -> None:
         """Raise BudgetError when the time is over; names the loop, or this op."""
@@ -108,8 +110,9 @@ class Budget:
             return
         loops = [o for o in self.ops if any(True for _ in o.subgraphs())]
         running = loops or ([] if op is None else [op])
-        seconds = f"{self.deadline - self.started:.3g} seconds"
-        raise BudgetError(f"{_place(running)}not finished after {seconds}; {_MORE_TIME}", "time")
+        raise BudgetError(
+            f"{_place(running)}not finished after {self.seconds:.3g} seconds; {MORE_TIME}", "time"
+        )
 
     def admit(self, op: Op, operands: Sequence[Any], *, wide: bool) -> None:
         """Raise BudgetError unless there is time and room for one op."""
@@ -120,14 +123,14 @@ class Budget:
             raise BudgetError(
                 f"{_place([*self.ops, op])}its result {needs.results} takes "
                 f"{size_text(needs.bytes)}{beside}, {size_text(self.room)} may be taken at once; "
-                f"{_MORE_MEMORY}",
+                f"{MORE_MEMORY}",
                 "memory",
             )
         seconds = needs.steps / STEPS_PER_SECOND
-        if seconds > self.deadline - self.started:
+        if seconds > self.seconds:
             raise BudgetError(
                 f"{_place([*self.ops, op])}it takes {needs.steps:.3g} multiplications, more than "
-                f"fit into {self.deadline - self.started:.3g} seconds; {_MORE_TIME}",
+                f"fit into {self.seconds:.3g} seconds; {MORE_TIME}",
                 "time",
             )
 
@@ -138,7 +141,7 @@ class Budget:
             raise BudgetError(
                 f"{_place([*self.ops, op])}its results and those still needed take "
                 f"{size_text(self.held)}, {size_text(self.room)} may be taken at once; "
-                f"{_MORE_MEMORY}",
+                f"{MORE_MEMORY}",
                 "memory",
             )
 
@@ -147,8 +150,8 @@ class Budget:
         self.held -= nbytes(value)
 
 
-_MORE_TIME = "allow more with --max-seconds (in Python: limits=Limits(seconds=…))"
-_MORE_MEMORY = "allow more with --max-memory (in Python: limits=Limits(memory=…))"
+MORE_TIME = "allow more with --max-seconds (in Python: limits=Limits(seconds=…))"
+MORE_MEMORY = "allow more with --max-memory (in Python: limits=Limits(memory=…))"
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
@@ -168,6 +171,17 @@ def bounded(limits: Limits) -> Generator[Budget]:
         yield budget
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def paused() -> Generator[None]:
+    """Do something whose time does not count."""
+    budget, before = _current.get(), time.monotonic()
+    try:
+        yield
+    finally:
+        if budget is not None:
+            budget.deadline += time.monotonic() - before
 
 
 def out_of_memory(op: Op, error: MemoryError) -> BudgetError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.budget import BudgetError, paused
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.graph import Graph, Op
 from isomorph.ir.interpret import Program
@@ -67,7 +68,8 @@ class Compiled(Candidate):
             for value in engine.current.lowering.steps[step].op.results:
                 found[value] = read(value)
 
-        outputs = engine.watched(inputs, watch)
+        with paused():  # a simulator takes its time
+            outputs = engine.watched(inputs, watch)
         plan = self._plan = engine.current
         found.update(zip(plan.graph.inputs, map(np.asarray, inputs), strict=True))
         for value in plan.graph.weights():
@@ -87,6 +89,8 @@ class Compiled(Candidate):
             results = [values[v] for v in step.op.results]
             try:
                 finding = judge_group(step.op, operands, captured, results)
+            except BudgetError:
+                raise
             except Exception as error:  # noqa: BLE001 - as in nodes: what cannot be evaluated is not judged
                 finding = Finding(Status.PASS, f"not judged: {type(error).__name__}: {error}")
             sink(self._label(step), finding)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.budget import BudgetError, Limits, bounded, current
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 
 NEARER_CASES = 4
 """On so many cases the reference runs in its own precision too, to say who is nearer."""
+
+NODES = 0.5
+"""Share of what is left of a case's time that judging its nodes may take."""
 
 NOISE_CASES = 2
 NOISE_SECONDS = 0.1
@@ -83,7 +88,7 @@ class Court:
         suspect: cases with a SUSPECT.
         unsteady: why the reference is no function of its inputs; empty when it is.
         died: whether some case killed the run time's process.
-        dims: sizes that were compared, by symbol.
+        dims: sizes that were compared, by symbol, and how often.
         notes: what else a reader should know, each once.
         refusals: the latest words of whoever refused inputs.
     """
@@ -95,7 +100,7 @@ class Court:
         self.cases = self.refused = self.judged = 0
         self.failing: list[tuple[Case, str]] = []
         self.suspect: list[tuple[Case, str]] = []
-        self.dims: dict[str, set[int]] = {}
+        self.dims: dict[str, Counter[int]] = {}
         self.notes: dict[str, None] = {}
         self.refusals: dict[str, str] = {}
         self.divergence: Divergence | None = None
@@ -113,7 +118,11 @@ class Court:
         self._beside: Candidate | None = None
 
     def try_case(self, case: Case) -> bool:
-        """Judge one case; false when it is none, because both models refuse it."""
+        """Judge one case; false when it is none, because both models refuse it.
+
+        Raises:
+            BudgetError: when it costs more than it may; it was not judged then, and is no case.
+        """
         wanted, got, no_reference, no_candidate = None, None, "", ""
         disputes: list[Finding] = []
         try:
@@ -134,7 +143,7 @@ class Court:
         except RefusedError as error:
             no_candidate = str(error)
         try:
-            values = self.candidate.observe(case.inputs) if self.judging else None
+            values = self._observed(case) if self.judging else None
             plain = (
                 self.candidate.run(case.inputs, optimize=False)
                 if values is None
@@ -166,8 +175,23 @@ class Court:
         for index, finding in enumerate(disputes):
             if finding.status is not Status.PASS:
                 self._output(case, index, finding, "same")
-        self._judge(case, wanted, got, plain, values)
+        try:
+            self._judge(case, wanted, got, plain, values)
+        except BudgetError:
+            if not self.failing or self.failing[-1][0] is not case:
+                self._withdraw(case)
+                raise
         return True
+
+    def _observed(self, case: Case) -> dict[Any, Any] | None:
+        """Every value of the run time, unless all of them together take too much memory."""
+        try:
+            return self.candidate.observe(case.inputs)
+        except BudgetError as error:
+            if error.kind != "memory":
+                raise
+            self.note(f"nodes were not judged on every case: {error}")
+            return None
 
     def note(self, text: str) -> None:
         """Remember something, once."""
@@ -321,7 +345,7 @@ class Court:
             if narrow is None and (mismatch.any() or self.cases <= NEARER_CASES):
                 try:
                     narrow = truths.like(self.reference.narrow(case.inputs))
-                except (RefusedError, ValueError):
+                except (BudgetError, RefusedError, ValueError):
                     narrow = []
             own = np.asarray(widen(narrow[at])) if narrow else None
             self._nonfinite(case, index, given, truth, own, mismatch)
@@ -376,12 +400,14 @@ class Court:
         if self._judged_case is not case:
             try:
                 self._judge_nodes(case, self.candidate.observe(case.inputs))
-            except (RunError, WorkerDiedError):
+            except (BudgetError, RunError, WorkerDiedError):
+                return False
+            if self._judged_case is not case:
                 return False
         return not self.failing or self.failing[-1][0] is not case
 
     def _judge_nodes(self, case: Case, values: dict[Any, Any]) -> None:
-        started = time.monotonic()
+        started, budget = time.monotonic(), current()
         self._judged_case = case
         self._explained = False
         first: list[Divergence] = []
@@ -402,13 +428,17 @@ class Court:
                 self.note(f"{op.type} {locate.node_name(op)!r} was {finding.reason}")
 
         try:
-            if isinstance(self.candidate, Compiled):
-                self.candidate.judge(values, sink)
-            else:
-                judge_nodes(self.candidate, values, sink)
+            with bounded(Limits(None, None) if budget is None else budget.part(NODES)):
+                if isinstance(self.candidate, Compiled):
+                    self.candidate.judge(values, sink)
+                else:
+                    judge_nodes(self.candidate, values, sink)
         except (RunError, WorkerDiedError) as error:
             self.note(f"nodes inside a branch were not judged: {error}")
-        self.judged += 1
+        except BudgetError as error:
+            self._judged_case = None
+            self.note(f"not every node was judged on every case: {error}")
+        self.judged += self._judged_case is case
         self.judging_seconds += time.monotonic() - started
         if first:
             self.divergence = self.divergence or first[0]
@@ -435,7 +465,14 @@ class Court:
     def _accept(self, case: Case) -> None:
         self.cases += 1
         for name, size in case.dims.items():
-            self.dims.setdefault(name, set()).add(size)
+            self.dims.setdefault(name, Counter())[size] += 1
+
+    def _withdraw(self, case: Case) -> None:
+        """Take back a case that turned out to cost too much."""
+        self.cases -= 1
+        for name, size in case.dims.items():
+            self.dims[name][size] -= 1
+            self.dims[name] += Counter()  # which drops what is counted no more
 
     def _refused(self, case: Case, no_reference: str, no_candidate: str, no_runtime: str) -> bool:
         no_reference = no_reference or self._reference_refused(case)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from isomorph.ir.budget import BudgetError, Limits, bounded, weight_bytes
 from isomorph.ir.errors import IsomorphError
 from isomorph.parity import locate, reduce, replay, structure
 from isomorph.parity.candidate import Candidate
@@ -43,6 +44,8 @@ JUDGING = 0.3
 FEWEST_JUDGED = 2
 BATCHES = 64
 """In so many batches every kind of values has its turn on each of three inputs."""
+SLOWER, PATIENCE = 20.0, 2.0
+"""Once there are cases, another may take so many times longer than they did; seconds at least."""
 MOST_TRIES = 6
 """Times as many cases are tried as are wanted, where some are refused."""
 
@@ -77,6 +80,7 @@ def verify(
     replay_folder: str | Path | None = None,
     progress: Progress | None = None,
     worker: Worker | None = None,
+    limits: Limits | None = None,
 ) -> Verdict:
     """Whether two models are the same function, and whether the run time computes it well.
 
@@ -94,6 +98,8 @@ def verify(
         replay_folder: where to keep a failing case; a new temporary folder by default.
         progress: told now and then what is going on.
         worker: the process that runs onnxruntime; one is shared by default.
+        limits: what evaluating the models on one set of inputs may cost, before both models'
+            weights are counted in; `Limits()` by default. Inputs that cost more are no case.
 
     Raises:
         InvalidModelError: a file cannot be read.
@@ -111,15 +117,17 @@ def verify(
         unusable = bool(problems) and len(source.inputs) != len(model.inputs)
         if source.outputs is not None:
             problems += structure.declared("output", source.outputs, model.outputs, names=names)
-        run = _Run(source, model, cases, seed, profile, BUDGET if budget is None else budget, say)
-        try:
-            if not unusable:
-                run.go(samples)
-            verdict = run.verdict(problems, time.monotonic() - started)
-            if verdict.exit_code in {3, 4} and not isinstance(model, Compiled):
-                verdict = run.with_replay(verdict, replay_folder)
-        finally:
-            run.court.close()
+        allowed = (limits or Limits()).of(weight_bytes(source.graph) + weight_bytes(model.graph))
+        with bounded(Limits(None, allowed.memory)):
+            run = _Run(source, model, cases, seed, profile, budget, say, allowed)
+            try:
+                if not unusable:
+                    run.go(samples)
+                verdict = run.verdict(problems, time.monotonic() - started)
+                if verdict.exit_code in {3, 4} and not isinstance(model, Compiled):
+                    verdict = run.with_replay(verdict, replay_folder)
+            finally:
+                run.court.close()
     return verdict
 
 
@@ -143,19 +151,23 @@ class _Run:
         cases: int,
         seed: int,
         profile: str,
-        budget: float,
+        budget: float | None,
         say: Progress,
+        limits: Limits,
     ) -> None:
         self.court = Court(source, model)
         self.source, self.model = source, model
-        self.wanted, self.seed, self.profile, self.budget = cases, seed, profile, budget
-        self.say = say
+        self.wanted, self.seed, self.profile = cases, seed, profile
+        self.budget = BUDGET if budget is None else budget
+        self.say, self.limits = say, limits
         self.specs = specs_of(source.graph, model.graph)
         self.constraints = [*source.graph.constraints]
         self.tables = Tables(self.specs)
         self.started = time.monotonic()
         self.out_of_time = False
         self.refused_to_load = ""
+        self.slowest = 0.0
+        self.overran: list[BudgetError] = []
 
     def go(self, samples: Sequence[Sequence[Any]]) -> None:
         """Samples first, then a look for sizes, then batches at the sizes that were found."""
@@ -208,19 +220,35 @@ class _Run:
         case, reason = reduce.smallest(found)
         runs = not self.court.died
         source = self.court.reference
-        path = replay.write(source, self.model, case, verdict, reason, folder, runs=runs)
+        with bounded(self.limits):
+            path = replay.write(source, self.model, case, verdict, reason, folder, runs=runs)
         return replace(verdict, replay=path)
 
     # -- cases ------------------------------------------------------------------------------
 
     def _one(self, case: Case) -> bool:
         self._throttle()
-        accepted = self.court.try_case(case)
+        started = time.monotonic()
+        try:
+            with bounded(self._limits()):
+                accepted = self.court.try_case(case)
+            self.slowest = max(self.slowest, time.monotonic() - started)
+        except BudgetError as error:
+            self.overran.append(error)
+            self.court.refused += 1
+            return False
         if accepted:
             self.tables.add(case.inputs)
         if self.court.cases % 10 == 1:
             self.say(f"verify: {self.court.cases} of {self.wanted} cases")
         return accepted
+
+    def _limits(self) -> Limits:
+        """What one case may cost: once some were judged, not very much more than they did."""
+        seconds = self.limits.seconds
+        if seconds is not None and self.court.cases:
+            seconds = min(seconds, max(PATIENCE, SLOWER * self.slowest))
+        return Limits(seconds, self.limits.memory)
 
     def _throttle(self) -> None:
         """Judge nodes on every case if the time allows it, else in a fair share of the time."""
@@ -235,8 +263,10 @@ class _Run:
 
     def _over(self) -> bool:
         court = self.court
-        if court.cases and self._spent():
+        if (court.cases or self.overran) and self._spent():
             self.out_of_time = True
+        if not court.cases and any(e.kind == "time" for e in self.overran):
+            return True
         return (
             court.cases >= self.wanted
             or self.out_of_time
@@ -301,6 +331,8 @@ class _Run:
             )
             kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
             return Status.FAIL, f"{kind}: {worst.reason}{self._only_at_zero()}"
+        if not court.cases and self.overran:
+            return Status.INSUFFICIENT, f"nothing was judged: {self.overran[0]}"
         if not court.cases:
             return Status.INSUFFICIENT, self._insufficient()
         if court.refused > 4 * court.cases and court.cases < self.wanted and not self.out_of_time:
@@ -353,7 +385,8 @@ class _Run:
         if not isinstance(source, GraphReference):
             return None
         case = reduce.smallest(self.court.failing)[0]
-        return locate.first_difference(source.graph, self.model.graph, case.inputs)
+        with bounded(self.limits):
+            return locate.first_difference(source.graph, self.model.graph, case.inputs)
 
     def _notes(self) -> tuple[str, ...]:
         court = self.court
@@ -364,6 +397,9 @@ class _Run:
                 f"what {source.name} computes depends on its dtypes (it rounds inside): the file "
                 "was held against its trace in float64, the trace against it within their rounding"
             )
+        if self.overran and court.cases:
+            count = len(self.overran)
+            found.append(f"{count} generated inputs cost too much to judge: {self.overran[0]}")
         if court.cases < self.wanted:
             if len(court.failing) >= ENOUGH_FAILURES or court.died:
                 found.append(f"stopped after {len(court.failing)} failing cases")

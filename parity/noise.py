@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.budget import BudgetError
 from isomorph.ir.errors import IsomorphError
 from isomorph.parity.arrays import is_double, is_list, is_map
 
@@ -134,6 +135,8 @@ def probe(
     for seed in seeds:
         try:
             moved = base.like(evaluate(seed))
+        except BudgetError:
+            raise
         except EVALUATION_ERRORS:
             for spread in spreads:
                 spread.flip()

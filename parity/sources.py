@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from isomorph.ir.budget import BudgetError
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import Program
 from isomorph.ir.types import DType
@@ -222,7 +223,7 @@ def refusing(call: Callable[[], Any]) -> Any:
     """The result, or RefusedError with the words of whatever went wrong."""
     try:
         return call()
-    except (MemoryError, RecursionError):
+    except (BudgetError, MemoryError, RecursionError):
         raise
     except Exception as error:
         raise RefusedError(f"{type(error).__name__}: {error}") from error

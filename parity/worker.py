@@ -9,9 +9,12 @@ import struct
 import subprocess
 import sys
 import threading
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
+from isomorph.ir.budget import MORE_MEMORY, MORE_TIME, BudgetError, current, size_text
 from isomorph.ir.errors import IsomorphError
+from isomorph.runtime.contain import is_exhausted, limit_memory
 from isomorph.runtime.errors import RunError, RuntimeLoadError
 
 if TYPE_CHECKING:
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 RUN_SECONDS = 120.0
+"""For one answer, where no budget says how long one may take."""
+FAIR = 0.25
+"""Share of a budget's time that an answer gets, however late it is asked for."""
+EXHAUSTED = 77
+"""Exit code of a process for which its inputs were too large."""
 _LENGTH = struct.Struct("<Q")
 Message = list[bytearray]
 """A pickle, and the arrays that it refers to, so that those are not copied into it and out."""
@@ -34,10 +42,15 @@ class WorkerHungError(WorkerDiedError):
 
 
 class Worker:
-    """A child process with loaded sessions; started when first asked, and again after it died."""
+    """A child process with loaded sessions; started when first asked, and again after it died.
+
+    It may take what the budget around a request allows: an answer in that time, and that much
+    memory beyond what it had when it started.
+    """
 
     def __init__(self, seconds: float = RUN_SECONDS) -> None:
         self.seconds = seconds
+        self._memory: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[Message | None] = queue.Queue()
         self._loaded: dict[int, tuple[str, bool]] = {}
@@ -49,6 +62,7 @@ class Worker:
         Raises:
             RuntimeLoadError: when it is refused.
             WorkerDiedError: when loading kills the process.
+            BudgetError: when it takes more than what is left of the budget, if there is one.
         """
         self._count += 1
         self._ask("load", self._count, str(path), optimize)
@@ -61,6 +75,7 @@ class Worker:
         Raises:
             RunError: when a kernel refuses its operands.
             WorkerDiedError: when it kills the process; the session is loaded again when next used.
+            BudgetError: as for `load`.
         """
         return self._ask("run", session, dict(feeds))
 
@@ -80,29 +95,45 @@ class Worker:
                     stream.close()
 
     def _ask(self, *message: Any) -> Any:
+        budget = current()
+        memory = None if budget is None or budget.room == inf else int(budget.room)
         if self._process is None:
             self._start()
+            self._limit(memory)
             for number, (path, optimize) in self._loaded.items():
                 self._exchange("load", number, path, optimize)
+        elif memory != self._memory:
+            self._limit(memory)
         return self._exchange(*message)
+
+    def _limit(self, memory: int | None) -> None:
+        self._exchange("limit", 0, memory)
+        self._memory = memory
 
     def _exchange(self, *message: Any) -> Any:
         process = self._process
         if process is None or process.stdin is None:
             raise WorkerDiedError("the worker is not running")
+        seconds, late = self._patience()
         try:
             _write(cast("BinaryIO", process.stdin), message)
-            answer = self._answers.get(timeout=self.seconds)
+            answer = self._answers.get(timeout=seconds)
         except queue.Empty:
             self.close()
-            raise WorkerHungError(
-                f"onnxruntime did not answer within {self.seconds:.0f} seconds"
-            ) from None
+            words = f"onnxruntime did not answer within {seconds:.2g} seconds"
+            if late:
+                raise BudgetError(f"{words}; {MORE_TIME}", "time") from None
+            raise WorkerHungError(words) from None
         except OSError:
             answer = None
+        except BaseException:  # an interruption: the answer that is still to come is nobody's
+            self.close()
+            raise
         if answer is None:
             code = process.wait()
             self.close()
+            if code == EXHAUSTED and self._memory is not None:
+                raise _exhausted(self._memory)
             from isomorph.runtime.ort import signal_name
 
             how = signal_name(-code) if code < 0 else f"exit code {code}"
@@ -110,7 +141,18 @@ class Worker:
         kind, value = _loaded(answer)
         if kind == "result":
             return value
+        if self._memory is not None and is_exhausted(value):
+            raise _exhausted(self._memory, f" ({value})")
         raise {"load": RuntimeLoadError, "run": RunError}.get(kind, IsomorphError)(value)
+
+    def _patience(self) -> tuple[float, bool]:
+        """Seconds to wait, and whether most of the budget was gone before onnxruntime was asked."""
+        budget = current()
+        if budget is None or budget.limits.seconds is None:
+            return self.seconds, False
+        whole = budget.limits.seconds
+        seconds = max(budget.left, FAIR * whole)
+        return seconds, seconds < whole / 2
 
     def _start(self) -> None:
         command = [sys.executable, "-m", "isomorph.parity.worker"]
@@ -120,6 +162,14 @@ class Worker:
         self._answers = queue.Queue()
         given = self._process.stdout, self._answers
         threading.Thread(target=_pump, args=given, daemon=True).start()
+
+
+def _exhausted(memory: int, words: str = "") -> BudgetError:
+    return BudgetError(
+        f"onnxruntime needs more than the {size_text(memory)} that may be taken at once{words}; "
+        f"{MORE_MEMORY}",
+        "memory",
+    )
 
 
 def shared() -> Worker:
@@ -178,17 +228,27 @@ def _pump(stream: BinaryIO | None, answers: queue.Queue[Message | None]) -> None
     answers.put(None)
 
 
+def _request(requests: BinaryIO) -> Message | None:
+    try:
+        return _read(requests)
+    except MemoryError:
+        sys.exit(EXHAUSTED)
+
+
 def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until the parent is gone."""
     from isomorph.runtime.ort import Session
 
     sessions: dict[int, Session] = {}
-    while (data := _read(requests)) is not None:
+    while (data := _request(requests)) is not None:
         action, number, *rest = _loaded(data)
         try:
-            if action == "load":
-                sessions[number] = Session(rest[0], optimize=rest[1])
+            if action == "limit":
+                limit_memory(rest[0])
                 answer: tuple[str, Any] = ("result", None)
+            elif action == "load":
+                sessions[number] = Session(rest[0], optimize=rest[1])
+                answer = ("result", None)
             elif action == "run":
                 answer = ("result", sessions[number].run(rest[0]))
             else:
@@ -196,9 +256,14 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 answer = ("result", None)
         except (RuntimeLoadError, RunError) as error:
             answer = (action, str(error))
+        except MemoryError:
+            answer = (action, "bad allocation")
         except Exception as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
             answer = ("error", f"{type(error).__name__}: {error}")
-        _write(replies, answer)
+        try:
+            _write(replies, answer)
+        except MemoryError:  # nothing was written: the arrays go out as they are
+            _write(replies, (action, "bad allocation"))
 
 
 def main() -> None:
