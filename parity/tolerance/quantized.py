@@ -44,7 +44,7 @@ def between(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np
         index: which of its results.
     """
     if op.key == DYNAMIC:
-        return _dynamic(op, operands, index)
+        return None if _no_range(np.asarray(operands[0])) else _dynamic(op, operands, index)
     if op.key not in ROUNDED:
         return None
     with np.errstate(all="ignore"):
@@ -62,13 +62,7 @@ def quotients(op: Op, operands: Sequence[Any]) -> np.ndarray:
 def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
     """Why the elements that differ are determined by nothing; empty when they are determined."""
     if op.key == DYNAMIC:
-        x = np.asarray(operands[0])
-        reach = np.maximum(x.max(initial=0), 0) - np.minimum(x.min(initial=0), 0)
-        if not np.isfinite(reach):
-            return "the standard leaves a range that is not finite open"
-        if reach / np.float32(255) < FLOAT32.tiny * 2.0**23:
-            return "the standard divides by 0 where the range is 0, or its scale underflows"
-        return ""
+        return _no_range(np.asarray(operands[0]))
     if op.key not in ROUNDED:
         return ""
     with np.errstate(all="ignore"):
@@ -78,6 +72,17 @@ def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
     scale = np.asarray(operands[1 if op.type == "QuantizeLinear" else 6])
     if (scale.astype(np.float64) == 0).any() and not (bad & np.isfinite(exact.value)).any():
         return "the standard leaves a division by a scale of 0 open"
+    return ""
+
+
+def _no_range(x: np.ndarray) -> str:
+    """Why data has no range to quantize; empty where it has one."""
+    with np.errstate(all="ignore"):
+        reach = np.maximum(x.max(initial=0), 0) - np.minimum(x.min(initial=0), 0)
+        if not np.isfinite(reach):
+            return "the standard leaves a range that is not finite open"
+        if reach / np.float32(255) < FLOAT32.tiny * 2.0**23:
+            return "the standard divides by 0 where the range is 0, or its scale underflows"
     return ""
 
 
