@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.constants import numbers
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import exact
-from isomorph.parity.arrays import is_float
+from isomorph.parity.arrays import is_double, is_float, largest
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, difference_of_form, form
 from isomorph.parity.noise import Perturbation, Spread, probe
@@ -20,11 +21,16 @@ from isomorph.parity.well import FURTHER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isomorph.ir.graph import Op
     from isomorph.parity.candidate import Candidate
 
 PROBES = 6
 FACTOR = 64.0
 """Times the noise of one rounding per value: sums of many terms err like √K."""
+OVERFLOW = (
+    "numbers come near the largest one, and onnxruntime's optimizer multiplies products by what "
+    "the graph multiplies their operands by [matmul_scale_fusion.cc]"
+)
 CLOSE = 2.0
 """Units in the last place of difference that are not looked into."""
 
@@ -65,6 +71,7 @@ def _compare(
 ) -> list[Finding]:
     """One finding per tensor of the outputs."""
     spreads: list[Spread] | None = None
+    reached: float | None = None
     found: list[Finding] = []
     every = zip(truth.tensors, plain.tensors, optimized.tensors, strict=True)
     for index, (t, p, o) in enumerate(every):
@@ -83,8 +90,38 @@ def _compare(
             continue
         if spreads is None:
             spreads = noise_of_precision(candidate, inputs, truth, plain)
-        found.append(_judge(np.asarray(t), p, o, spreads[index], problem))
+        judged = _judge(np.asarray(t), p, o, spreads[index], problem)
+        if judged.status in (Status.FAIL, Status.SUSPECT) and is_float(p):
+            reached = _reached(candidate, inputs) if reached is None else reached
+            if reached >= Unit.of(DType.of(p.dtype)).top / 4:
+                judged = Finding(Status.RUNTIME, f"{OVERFLOW}: {problem}")
+        found.append(judged)
     return found
+
+
+def _reached(candidate: Candidate, inputs: Sequence[Any]) -> float:
+    """The largest number there could be, were constant factors multiplied after products.
+
+    A product has two operands, each of which may have been scaled down before.
+    """
+    largest_seen = 0.0
+
+    def watch(_op: Op, _operands: list[Any], results: list[Any]) -> None:
+        nonlocal largest_seen
+        for value in results:
+            if is_double(value):
+                largest_seen = max(largest_seen, largest(np.abs(value)))
+
+    candidate.program.run(inputs, watch=watch)
+    shrinking = [1.0, 1.0]
+    for _, op in candidate.graph.walk():
+        factor = numbers(op.input(1)) if op.key in (("", "Mul"), ("", "Div")) else None
+        if factor is None or factor.size != 1 or not is_float(factor):
+            continue
+        size = abs(float(np.asarray(widen(factor)).reshape(-1)[0]))
+        shrinking.append(size if op.type == "Mul" else 1 / size if size else 1.0)
+    first, second, *_ = sorted(s for s in shrinking if 0 < s <= 1)
+    return largest_seen / (first * second)
 
 
 def noise_of_precision(

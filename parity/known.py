@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.parity import known_attention as attention
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.fourier import signals
@@ -92,6 +93,11 @@ def _at_scale(limit: float, scale: Callable[[Case], Any]) -> Callable[[Case], np
     return lambda case: (case.error <= limit * case.unit.u * scale(case)) & _is_single(case)
 
 
+def _of(explains: Callable[..., np.ndarray]) -> Callable[[Case], np.ndarray]:
+    """A rule of another file, which takes the parts of a case."""
+    return lambda case: explains(case.op, case.operands, case.got, case.truth, case.unit)
+
+
 def _one_pass(case: Case) -> np.ndarray:
     """What E[x²] − E[x]² costs: K units of E[x²] in the variance; anything, where that is large."""
     x = case.x
@@ -160,11 +166,48 @@ def _summed(case: Case) -> np.ndarray:
 
 KNOWN = (
     Divergence(
+        frozenset({"Softmax"}),
+        _of(attention.unrounded),
+        "a Cast to half precision before it is dropped: its operand was not rounded",
+        "onnxruntime/core/optimizer/insert_cast_transformer.cc, measured",
+    ),
+    Divergence(
+        frozenset({"Attention"}),
+        _of(attention.single_scale),
+        "float64 has no kernel: the function body runs, whose scale is float32",
+        "onnx/defs/nn/defs.cc, measured",
+    ),
+    Divergence(
+        frozenset({"Attention"}),
+        lambda case: np.isneginf(case.truth) & (case.got < -case.unit.top / 2),
+        "it masks with the lowest number, which the scores show, or their sum, instead of -inf",
+        "onnxruntime/core/providers/cpu/llm/attention.cc, measured",
+    ),
+    Divergence(
+        frozenset({"Attention"}),
+        _of_nan,
+        "what is added to the scores of keys that a query does not see is not read: NaN and "
+        "infinities there, which should make NaN, do not count",
+        "onnxruntime/core/providers/cpu/llm/attention.cc, measured",
+    ),
+    Divergence(
         frozenset({"Sigmoid"}),
         _at_scale(3, lambda _: 1.0),
         "Sigmoid's rational approximation has an absolute error of up to 2.8·2⁻²⁴: "
         "1 % off at -11.6, zero below -18",
         "onnxruntime/core/mlas/lib/logistic.cpp, clamped at ±18",
+    ),
+    Divergence(
+        frozenset({"Sigmoid"}),
+        lambda case: _is_double(case) & (case.error <= 2 * case.unit.u),
+        "in float64 its error is absolute, up to 1.5·2⁻⁵³: zero below -37",
+        "onnxruntime/core/providers/cpu/activation/activations.h, measured",
+    ),
+    Divergence(
+        frozenset({"LogSoftmax", "SoftmaxCrossEntropyLoss"}),
+        lambda case: _is_double(case) & _of_nan(case),
+        "in float64 an infinity makes itself NaN, not what stands beside it",
+        "onnxruntime/core/providers/cpu/math/softmax_shared.cc, measured",
     ),
     Divergence(
         frozenset({"Tanh"}),

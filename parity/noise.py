@@ -82,14 +82,14 @@ class Spread:
     """How one output moved over the probes.
 
     Attributes:
-        squares: sum of squared movements, per element.
+        norm: root of the sum of squared movements, per element; squares of tiny ones would vanish.
         largest: the largest movement, per element.
         flipped: elements that became another integer, another truth value, or NaN or infinite
             where they were not; a changed shape flips all.
         probes: how many.
     """
 
-    squares: np.ndarray
+    norm: np.ndarray
     largest: np.ndarray
     flipped: np.ndarray
     probes: int = 0
@@ -97,7 +97,7 @@ class Spread:
     @property
     def deviation(self) -> np.ndarray:
         """Root mean square movement, per element."""
-        return np.sqrt(self.squares / max(self.probes, 1))
+        return self.norm / np.sqrt(max(self.probes, 1))
 
     @staticmethod
     def none(base: Any) -> Spread:
@@ -119,7 +119,7 @@ class Spread:
             finite = np.isfinite(base) & np.isfinite(moved)
             change = np.where(finite, np.abs(moved - base), 0.0)
             self.flipped |= ~finite & ~((base == moved) | (np.isnan(base) & np.isnan(moved)))
-        self.squares += change**2
+        self.norm = np.hypot(self.norm, change)
         self.largest = np.maximum(self.largest, change)
 
     def flip(self) -> None:

@@ -37,6 +37,8 @@ HOPELESS = 1e3
 JUMPING = (Tolerance.DISCONTINUOUS, Tolerance.CONTROL, None)
 FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
+UNDERFLOW = 2.0**-1022
+"""Absolute difference that needs none: float64's smallest normal number; below, digits are lost."""
 
 
 class Evaluated(Protocol):
@@ -104,7 +106,7 @@ class Same:
             same = (wanted == got) | (np.isnan(wanted) & np.isnan(got))
             error = np.abs(wanted - got)
             size = np.maximum(np.abs(wanted), np.abs(got))
-            bad = ~same & ~(error <= FREE * size)
+            bad = ~same & ~(error <= FREE * size + UNDERFLOW)
         signs = np.zeros(wanted.shape, bool)
         if self._sign_matters[output]:
             signs = (wanted == 0) & (got == 0) & (np.signbit(wanted) != np.signbit(got))
@@ -187,7 +189,7 @@ class _Noise:
             self._of_reference[index].deviation, self._of_candidate[index].deviation
         )
         size = np.maximum(np.abs(self._wanted.tensors[index]), np.abs(self._got.tensors[index]))
-        free = np.where(np.isfinite(size), FREE * size, 0.0)
+        free = np.where(np.isfinite(size), FREE * size, 0.0) + UNDERFLOW
         return ROUNDING_FACTOR * rounding + self.constant_part(index) + free
 
     def constant_part(self, index: int) -> np.ndarray:

@@ -1,8 +1,9 @@
 """Attention step by step: every stage of it stays at hand for whoever bounds its errors.
 
-Scores are computed in float32 at least, and in float64 where an operand is that wide. What the
-definition leaves to prose is taken from its function body, which is normative: a mask's numbers are
-first rounded to the type of Q, and `softcap` counts wherever it is not 0.
+Sums are taken in float32 at least, and in float64 where an operand is that wide; every stage is
+stored in the type of Q, in which it may overflow. What the definition leaves to prose is taken from
+its function body, which is normative: a mask's numbers are first rounded to the type of Q, and
+`softcap` counts wherever it is not 0.
 """
 
 from __future__ import annotations
@@ -89,9 +90,14 @@ def attend(
     if scale is None:
         scale = 1 / np.sqrt(float(max(queries.shape[3], 1)))
     root = compute.type(np.sqrt(scale))
-    raw = np.matmul(queries * root, np.swapaxes(keys, 2, 3) * root)
+
+    def stored(stage: Array) -> Array:
+        return n.up(stage.astype(narrow, copy=False)).astype(compute, copy=False)
+
+    turned = np.swapaxes(keys, 2, 3)
+    raw = stored(np.matmul(stored(queries * root), stored(turned * root)))
     cap = compute.type(call.attr("softcap", 0.0))
-    capped = raw if cap == 0 else cap * np.tanh(raw / cap)
+    capped = raw if cap == 0 else stored(cap * np.tanh(raw / cap))
     total, length = keys.shape[2], queries.shape[2]
     bias: Array | None = None
     if mask is not None:
@@ -99,12 +105,12 @@ def attend(
         if mask.dtype == bool:
             bias = np.where(mask, compute.type(0), compute.type(-np.inf))
         else:
-            bias = n.up(mask.astype(narrow)).astype(compute)
+            bias = stored(mask)
     for allowed in _windows(call, length, total, past, nonpad):
         added = np.where(allowed, compute.type(0), compute.type(-np.inf))
         bias = added if bias is None else bias + added
-    scores = capped if bias is None else capped + bias
-    weights = _softmax(call, scores)
+    scores = capped if bias is None else stored(capped + bias)
+    weights = stored(_softmax(call, scores))
     if bias is not None:
         emptied = np.isneginf(bias.max(-1, keepdims=True, initial=-np.inf))
         weights = np.where(emptied, compute.type(0), weights)

@@ -25,8 +25,13 @@ def chosen(call: Call, scores: Any, labels: Any) -> tuple[Array, Array]:
     """Labels with 0 in the place of those that are ignored, and which those are.
 
     Raises:
-        TypeInferenceError: for a label that is no class.
+        TypeInferenceError: for a label that is no class, and labels that are not one each.
     """
+    wanted = (*np.shape(scores)[:1], *np.shape(scores)[2:])
+    if np.shape(labels) != wanted:
+        raise TypeInferenceError(
+            f"{call.op.where}: labels of shape {np.shape(labels)}, {wanted} was expected"
+        )
     ignored = np.zeros(np.shape(labels), bool)
     if call.attr("ignore_index") is not None:
         ignored = np.asarray(labels == call.attr("ignore_index"))

@@ -62,6 +62,7 @@ THROUGH = {
     "Tile": 0,
     "Transpose": 0,
     "Unsqueeze": 0,
+    "Where": None,
 }
 """Ops whose results are elements of that operand (`None`: of any)."""
 COMPARISONS = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
@@ -71,6 +72,7 @@ INDEXED = {
     ("ScatterElements", 1): True,
     ("OneHot", 0): True,
 }
+LABELLED = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 AXES = {
     ("Unsqueeze", 1),
@@ -167,6 +169,17 @@ def _role(op: Op, position: int) -> Role | None:
     if key == ("AffineGrid", 1):
         theta = _shape(op.input(0))
         return None if theta is None else Role("size", shape=theta[:1])
+    if op.type in LABELLED and position == 1:
+        scores, ignored = _shape(op.input(0)), op.attr("ignore_index")
+        others = () if ignored is None else (ignored,)
+        return None if scores is None else Role("index", bound=scores[1], choices=others)
+    if key == ("RotaryEmbedding", 3):
+        angles = _shape(op.input(1))
+        return None if angles is None else Role("index", bound=angles[0])
+    if key == ("Attention", 6):
+        keys = _shape(op.input(1))
+        count = None if keys is None else keys[-2]
+        return None if count is None else Role("index", bound=count + 1)
     if key in INDEXED:
         return _index(op)
     if key in {("GatherND", 1), ("ScatterND", 1)}:

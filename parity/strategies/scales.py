@@ -1,7 +1,8 @@
-"""Scales, zero points and probabilities: what quantized and random operators can take.
+"""Scales, zero points, shares and decays: what some operands of some operators have to be.
 
-A scale is above 0. A zero point is 0 where the standard says so: of int32 and of floats. Inputs of
-a quantizer are drawn around its halves and its ends, too: see `boundaries`.
+A scale is above 0, a share between 0 and 1, and a decay, which is a logarithm, not above 0. A zero
+point is 0 where the standard says so: of int32 and of floats. Inputs of a quantizer are drawn
+around its halves and its ends, too: see `boundaries`.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ ZEROS = {
     "QLinearMatMul": (2, 5, 7),
     "QuantizeLinear": (2,),
 }
-KINDS = ("scale", "zero", "share")
+SHARES = {"Bernoulli": (0,), "LinearAttention": (5,)}
+DECAYS = {"LinearAttention": (4,)}
+KINDS = ("scale", "zero", "share", "decay")
 FEW = 16
 """Scales of at most so many numbers are looked at one by one."""
 
 
 def kind_of(op: Op, position: int) -> str:
-    """`scale`, `zero` or `share` where an operand of an op has to be one; else empty."""
+    """One of `KINDS`, where an operand of an op has to be one; else empty."""
     if op.domain:
         return ""
     if position in SCALES.get(op.type, ()):
@@ -44,7 +47,9 @@ def kind_of(op: Op, position: int) -> str:
     if position in ZEROS.get(op.type, ()):
         dtype = _dtype(op.input(position))
         return "zero" if dtype is DType.INT32 or (dtype is not None and dtype.is_float) else ""
-    return "share" if op.type == "Bernoulli" else ""
+    if position in DECAYS.get(op.type, ()):
+        return "decay"
+    return "share" if position in SHARES.get(op.type, ()) else ""
 
 
 def draw(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -56,6 +61,8 @@ def draw(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndar
         case "share":
             edges = rng.choice([0.0, 1.0], shape)
             return np.where(rng.random(shape) < 0.2, edges, rng.random(shape))
+        case "decay":
+            return -rng.exponential(1.0, shape) * (rng.random(shape) < 0.9)
         case _:
             return np.zeros(shape)
 

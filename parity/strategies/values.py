@@ -232,6 +232,8 @@ def _in_role(
             drawn = np.where(rng.random(shape) < 0.1, edges, drawn)
             if role.negative and spec.dtype.is_signed and rng.random() < 0.1:
                 drawn = np.where(rng.random(shape) < 0.3, drawn - bound, drawn)
+            if role.choices:
+                drawn = np.where(rng.random(shape) < 0.2, rng.choice(role.choices, shape), drawn)
             return drawn - role.offset
         case "choice":
             near = [c + d for c in role.choices[:8] for d in (-1, 1)] + [0, 1]

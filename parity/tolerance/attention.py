@@ -75,13 +75,16 @@ def _attention(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, u
     named = op.attr("softmax_precision")
     coarse = unit if named is None else max(unit, Unit.of(DType(named)), key=lambda x: x.u)
     mode = int(op.attr("qk_matmul_output_mode", 0)) if index == 3 else 4
-    joined = index == 0 and truth.ndim == 3
+    whole = stages.result.shape if index == 0 else stages.raw.shape
+
+    def fitted(found: np.ndarray) -> np.ndarray:
+        full = np.broadcast_to(found, whole)
+        return join_heads(full) if index == 0 and truth.ndim == 3 else full
 
     def limit(*, hard: bool) -> np.ndarray:
-        found = _error(op, stages, unit, coarse, mode, hard=hard)
-        return join_heads(found) if joined else np.broadcast_to(found, truth.shape)
+        return fitted(_error(op, stages, unit, coarse, mode, hard=hard))
 
-    peak = np.broadcast_to(_peak(stages), truth.shape)
+    peak = fitted(_peak(stages))
     terms = f"{stages.queries.shape[3]} and {stages.keys.shape[2]}"
     basis = f"products of {terms} terms around a softmax"
     return Bound(limit(hard=False), lambda: limit(hard=True), peak, basis, spreads=True)
@@ -170,6 +173,10 @@ def _peak(stages: Stages) -> np.ndarray:
     root = np.sqrt(abs(stages.scale))
     for size in (q, k, q * k * abs(stages.scale) * terms, q * root, k * root):
         found = np.fmax(found, size)
+    scores = np.where(np.isfinite(stages.scores), np.abs(stages.raw), 0.0)
+    if stages.bias is not None:
+        scores = scores + np.where(np.isfinite(stages.bias), np.abs(stages.bias), 0.0)
+    found = np.fmax(found, largest(scores))
     return np.fmax(found, largest(stages.values) * max(stages.values.shape[2], 1))
 
 

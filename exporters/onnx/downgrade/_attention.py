@@ -154,9 +154,13 @@ def _scaled(build: Build, q: Value, dtype: DType) -> Value:
         number = build.const(factor if factor >= 0 else np.nan, dtype)
         return q if factor == 1 else build("Mul", q, number)
     size = size_of(build, q, 3)
-    if isinstance(size, int):
-        return build("Mul", q, build.exact(1 / np.sqrt(float(max(size, 1))), dtype))
-    return build("Div", q, build("Sqrt", build.cast(size, dtype)))
+    if not isinstance(size, int):
+        return build("Div", q, build("Sqrt", build.cast(size, dtype)))
+    factor = 1 / np.sqrt(float(max(size, 1)))
+    if dtype is DType.FLOAT64 and float(np.float32(factor)) != factor:
+        # one number for each column: a lone one onnxruntime's optimizer would round to float32
+        return build("Mul", q, build.const(np.full(size, factor), dtype))
+    return build("Mul", q, build.exact(factor, dtype))
 
 
 def _softmax(build: Build, scores: Value, dtype: DType) -> Value:
