@@ -34,6 +34,7 @@ FAMILIES = (
     "quantized",
     "random",
     "sequence",
+    "text",
     "signal",
     "image",
 )

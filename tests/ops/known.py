@@ -86,7 +86,27 @@ REFERENCE: tuple[Row, ...] = (
         lambda i, _: i.note == "at the end",
         "position n is taken modulo n, so the element is put at the front",
     ),
-    ("Optional", lambda i, _: True, "the optional is a list of its element"),
+    ("Optional", lambda *_: True, "the optional is a list of its element"),
+    (
+        "StringSplit",
+        lambda i, _: i.note == "spaces, at most",
+        "white space at the end stays behind the last part that maxsplit allows",
+    ),
+    (
+        "StringNormalizer",
+        lambda i, _: i.note in ("upper", "lower, any case", "C"),
+        "letters lose their accents, and become several, in any locale",
+    ),
+    (
+        "StringNormalizer",
+        lambda i, _: i.note == "kept, any case",
+        "case counts where case_change_action is NONE, whatever is_case_sensitive says",
+    ),
+    (
+        "TfIdfVectorizer",
+        lambda i, _: i.note == "weights",
+        "weights are taken by column of the result, not by n-gram of the pool",
+    ),
 )
 RULE: tuple[Row, ...] = (
     (
@@ -117,6 +137,16 @@ RUNTIME: tuple[Row, ...] = (
         "Loop",
         lambda i, d: d == "string" and i.note == "no state",
         "its body gathers: onnxruntime 1.31 copies the first string of each slice alone",
+    ),
+    (
+        "StringSplit",
+        lambda i, _: i.note == "other white space",
+        "onnxruntime 1.31 takes the space alone for white space",
+    ),
+    (
+        "StringSplit",
+        lambda i, _: i.note == "empty texts",
+        "onnxruntime 1.31 finds no part in an empty text, where the definition has an empty one",
     ),
 )
 
