@@ -6,7 +6,9 @@ that agree in their dims, which is what makes thousands of cases a second possib
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from isomorph.parity.strategies.batch import Batch
@@ -16,7 +18,7 @@ from isomorph.parity.strategies.sizes import bindings
 from isomorph.parity.strategies.specs import Spec, specs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from hypothesis.strategies import SearchStrategy
 
@@ -76,6 +78,20 @@ def batches(
     return st.builds(build, chosen, kinds[profile], st.integers(0, 2**32 - 1))
 
 
+@contextmanager
+def _no_traces() -> Generator[None]:
+    """Hypothesis keeps what it read of modules in a folder where it runs: here, in one that goes."""
+    from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
+
+    home = storage_directory(intent_to_write=False).home_directory
+    with TemporaryDirectory(prefix="isomorph-hypothesis-") as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(home)
+
+
 def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
     """The first `count` examples that Hypothesis generates from a seed, the same every time."""
     import hypothesis
@@ -94,7 +110,8 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
     def collect(batch: Batch) -> None:
         found.append(batch)
 
-    collect()
+    with _no_traces():
+        collect()
     return [
         replace(batch, seed=(batch.seed + 0x9E3779B9 * index + seed) % 2**32)
         for index, batch in enumerate(found[:count])
