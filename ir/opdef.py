@@ -81,6 +81,7 @@ class OpDef:
         ulps: for ELEMENTWISE, the rounded operations composed in one element.
         deterministic: same operands, same result.
         commutative: its two operands may be swapped.
+        unpacks: its operand is stored in few bits on purpose, so it is not computed ahead.
     """
 
     rule: ShapeRule
@@ -88,6 +89,7 @@ class OpDef:
     ulps: float = 1.0
     deterministic: bool = True
     commutative: bool = False
+    unpacks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _convolution(weights: int, zero: int | None) -> ShapeRule:
 # rounding of a half (`isomorph.parity.tolerance.quantized`).
 OPS: dict[Key, OpDef] = {
     ("", "ConvInteger"): OpDef(_convolution(1, None), Tolerance.EXACT),
-    ("", "DequantizeLinear"): OpDef(_dequantize, Tolerance.ELEMENTWISE, ulps=3),
+    ("", "DequantizeLinear"): OpDef(_dequantize, Tolerance.ELEMENTWISE, ulps=3, unpacks=True),
     ("", "DynamicQuantizeLinear"): OpDef(_dynamic, Tolerance.DISCONTINUOUS),
     ("", "MatMulInteger"): OpDef(_product(1, None), Tolerance.EXACT),
     ("", "QLinearConv"): OpDef(_convolution(3, 7), Tolerance.DISCONTINUOUS),

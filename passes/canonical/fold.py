@@ -33,7 +33,8 @@ class FoldConstants:
     A chain of folded ops is carried in float64 and rounded to the stored dtype where it ends, so
     a folded constant is one rounding away from the function's own value. Results larger than
     both `budget` bytes and the operands that go with it stay as they are: an expanded constant,
-    or a second copy of a shared weight, only makes the file bigger. So do ops that take more than
+    or a second copy of a shared weight, only makes the file bigger. So do weights stored in few
+    bits, which run times multiply as they are, and ops that take more than
     `steps` multiply-adds, or `room` bytes on the way to a small result: what is folded depends on
     the graph alone, never on the machine.
     """
@@ -124,6 +125,7 @@ def _foldable(op: Op) -> bool:
     return (
         definition is not None
         and definition.deterministic
+        and not definition.unpacks
         and bool(op.outputs)
         and not op.captures
         and not any(True for _ in op.subgraphs())
