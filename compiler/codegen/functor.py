@@ -4,7 +4,9 @@ Operands beside the value itself are read where element i of the result finds th
 
     full      at i
     scalar    at 0
-    ring      at (i / divisor) % modulus: a bias, a per-channel factor, a mask over the last axes
+    row       at i % modulus, which is a multiple of 8: a bias of aligned rows, read as vectors
+    channel   at (i / divisor) % modulus, the divisor a multiple of 8: one element serves a vector
+    ring      the same for any divisor and modulus
     strided   wherever strides over the result's collapsed axes say
 """
 
@@ -19,8 +21,30 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Value
 
 
+LONGEST = 8
+"""Elements that a thread computes at most; what is a multiple of it suits every kernel."""
+
 INTEGERS = frozenset({"int32_t", "int64_t"})
 """Types that are read as they are: float32 does not hold all of them."""
+
+
+WORDS: dict[str, tuple[str, ...]] = {
+    "full": (),
+    "scalar": (),
+    "row": ("  uint32_t modulus{n};",),
+    "channel": ("  uint32_t divisor{n}, modulus{n};",),
+    "ring": ("  uint32_t divisor{n}, modulus{n};",),
+    "strided": ("  strided<{rank}> view{n};",),
+}
+"""Parameters of each kind of access."""
+
+EACH = {
+    "full": "i + j",
+    "row": "i % modulus{n} + j",
+    "ring": "(i + j) / divisor{n} % modulus{n}",
+    "strided": "view{n}.at(i + j)",
+}
+"""Where each element of a vector lies, for what is not read as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +52,8 @@ class Access:
     """How an operand is read.
 
     Attributes:
-        kind: `full`, `scalar`, `ring` or `strided`.
-        words: divisor and modulus of a ring; sizes, then strides of a strided view.
+        kind: one of the above.
+        words: divisor and modulus; sizes, then strides of a strided view.
     """
 
     kind: str
@@ -60,8 +84,11 @@ def access(shape: Sequence[int], strides: Sequence[int]) -> Access:
     while steps and steps[-1] == 0:
         inner *= sizes.pop()
         steps.pop()
-    if steps == [1] or (len(steps) == 2 and steps == [0, 1]):
-        return Access("ring", (inner, sizes[-1]))
+    if steps in ([1], [0, 1]):
+        modulus = sizes[-1]
+        if inner == 1 and modulus % LONGEST == 0:
+            return Access("row", (modulus,))
+        return Access("ring" if inner % LONGEST else "channel", (inner, modulus))
     return Access("strided", (*(s for s, _ in dims), *(s for _, (s,) in dims)))
 
 
@@ -88,30 +115,24 @@ def render(operands: Sequence[Operand], lines: Sequence[tuple[str, str]], result
     loads: list[str] = []
     for n, operand in enumerate(operands):
         kind, convert = ("float", "to_f") if operand.ctype not in INTEGERS else (operand.ctype, "")
-        match operand.access.kind:
-            case "full" if operand.ctype in INTEGERS:
-                index = "i + j"
-            case "full":
-                loads += [f"    float e{n}[N];", f"    load<true>(p{n} + i, e{n});"]
-                continue
-            case "scalar":
-                loads.append(f"    const {kind} s{n} = {convert}(p{n}[0]);")
-                continue
-            case "ring":
-                words.append(f"  uint32_t divisor{n}, modulus{n};")
-                index = f"(i + j) / divisor{n} % modulus{n}"
-            case _:
-                rank = len(operand.access.words) // 2
-                words.append(f"  strided<{rank}> view{n};")
-                index = f"view{n}.at(i + j)"
-        loads += [
-            f"    {kind} e{n}[N];",
-            "    UNROLL",
-            f"    for (int j = 0; j < N; j++) e{n}[j] = {convert}(p{n}[{index}]);",
-        ]
+        form = operand.access.kind
+        words += [text.format(n=n, rank=len(operand.access.words) // 2) for text in WORDS[form]]
+        if form in {"scalar", "channel"}:
+            index = "0" if form == "scalar" else f"i / divisor{n} % modulus{n}"
+            loads.append(f"    const {kind} s{n} = {convert}(p{n}[{index}]);")
+        elif form in {"full", "row"} and operand.ctype not in INTEGERS:
+            start = "i" if form == "full" else f"i % modulus{n}"
+            loads += [f"    float e{n}[N];", f"    load<true>(p{n} + {start}, e{n});"]
+        else:
+            index = EACH[form].format(n=n)
+            loads += [
+                f"    {kind} e{n}[N];",
+                "    UNROLL",
+                f"    for (int j = 0; j < N; j++) e{n}[j] = {convert}(p{n}[{index}]);",
+            ]
     body = ["    UNROLL", "    for (int j = 0; j < N; j++) {", "      const float x = v[j];"]
     for n, operand in enumerate(operands):
-        source = f"s{n}" if operand.access.kind == "scalar" else f"e{n}[j]"
+        source = f"s{n}" if operand.access.kind in {"scalar", "channel"} else f"e{n}[j]"
         kind = operand.ctype if operand.ctype in INTEGERS else "float"
         body.append(f"      const {kind} a{n} = {source};")
     body += [f"      const float {name} = {text};" for name, text in lines]

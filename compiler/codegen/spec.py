@@ -23,8 +23,20 @@ CTYPES = {DType.FLOAT32: "float", DType.FLOAT16: "half_t", DType.BOOL: "bool_t"}
 INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
 """Integers that kernels read: indices, and operands of comparisons and casts."""
 
+CONTIGUOUS = 1.1
+"""What alignment may cost where neighbouring lanes ask for neighbouring elements."""
+
+SIZES = {"float": 4, "half_t": 2, "bool_t": 1}
+"""Bytes of the element types that kernels compute with."""
+
 WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
 """What kernels that only move data take elements for, by size in bytes."""
+
+
+def opcode(kind: str, ctype: str, count: int) -> str:
+    """How machine code names a load (`LDG`) or store (`STG`) of so many elements as one vector."""
+    suffix = {1: ".U8", 2: ".U16", 4: "", 8: ".64", 16: ".128"}
+    return f"{kind}.E{suffix[min(SIZES[ctype] * count, 16)]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,10 @@ class KernelSpec:
         code: the functors that it asks for.
         threads: of a block.
         archs: the architectures it may be built for.
+        instructions: opcodes that its machine code must have, such as `LDG.E.128`.
+        sectors: most sectors of 32 bytes of global memory that a request moves, as a multiple of
+            what it asks for, where sizes are multiples of the tile.
+        wavefronts: the same of shared memory: most passes over its banks.
     """
 
     kernel: str
@@ -46,6 +62,9 @@ class KernelSpec:
     code: str = ""
     threads: int = 256
     archs: tuple[str, ...] = PORTABLE
+    instructions: tuple[str, ...] = ()
+    sectors: float = CONTIGUOUS
+    wavefronts: float = CONTIGUOUS
 
     @property
     def prelude(self) -> str:

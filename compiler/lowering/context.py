@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.functor import Operand, access, render
-from isomorph.codegen.spec import CTYPES, INDICES, WORDS, Block, Launch
+from isomorph.codegen.functor import INTEGERS, Operand, access, render
+from isomorph.codegen.spec import CTYPES, INDICES, WORDS, Block, Launch, opcode
 from isomorph.ir.types import DType, TensorType
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import EXPRESSIONS
@@ -40,11 +40,18 @@ class Functor:
         code: the struct `Epilogue`.
         block: its parameters.
         in_place: operands that are read at the very index that is written.
+        vectors: element types of the operands that are read as vectors.
     """
 
     code: str
     block: Block
     in_place: tuple[Value, ...]
+    vectors: tuple[str, ...] = ()
+
+    def instructions(self, out: str, count: int) -> tuple[str, ...]:
+        """Opcodes of its loads, and of the store behind it, where a thread has so many results."""
+        loads = (opcode("LDG", kind, count) for kind in self.vectors)
+        return tuple(dict.fromkeys((opcode("STG", out, count), *loads)))
 
 
 class Group:
@@ -164,7 +171,12 @@ class Group:
         once = [o.value for o in operands if o.access.kind == "full" and itemsize(o.value) == size]
         seen_often = [o.value for o in operands if o.access.kind != "full"]
         in_place = tuple(v for v in once if v not in seen_often and v not in exclude)
-        return Functor(render(operands, lines, current), block, in_place)
+        vectors = tuple(
+            o.ctype
+            for o in operands
+            if o.access.kind in {"full", "row"} and o.ctype not in INTEGERS
+        )
+        return Functor(render(operands, lines, current), block, in_place, vectors)
 
 
 def shape_of(value: Value) -> tuple[int, ...]:

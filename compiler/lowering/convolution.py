@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph.codegen.spec import Block, KernelSpec, Launch
 from isomorph.lowering.context import Group, Lowered, blocks, ctype, floating, shape_of
 from isomorph.lowering.errors import NoKernel
-from isomorph.passes.tile import SIMT, choose
+from isomorph.passes.tile import SIMT, TN, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,13 +79,15 @@ def _conv(group: Group) -> Lowered:
     if bias is not None:
         first = [(bias, (filters[0], *[1] * (len(shape) - 2)), "({x} + {a})")]
     functor = group.functor(first, exclude=(x, w))
+    kind, out, vectors = floating(x, w), ctype(group.output), plane % TN == 0
     tile = choose(SIMT, m, n, k, groups, 4, group.device)
     spec = KernelSpec(
         "conv_igemm",
-        (("T", floating(x, w)), ("T_OUT", ctype(group.output))),
-        (*tile.constants, ("ALIGNED", plane % 4 == 0)),
+        (("T", kind), ("T_OUT", out)),
+        (*tile.constants, ("ALIGNED", vectors)),
         functor.code,
         threads=tile.bm // tile.tm * (tile.bn // tile.tn),
+        instructions=("LDS.128", *(functor.instructions(out, TN) if vectors else ())),
     )
     words = (
         shape[0],

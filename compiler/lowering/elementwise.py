@@ -23,7 +23,13 @@ def pointwise(group: Group) -> Lowered:
     n = prod(shape_of(group.output))
     out = ctype(group.output)
     functor = group.functor()
-    spec = KernelSpec("elementwise", (("T", out),), (("VECTOR", VECTOR[out]),), functor.code)
+    spec = KernelSpec(
+        "elementwise",
+        (("T", out),),
+        (("VECTOR", VECTOR[out]),),
+        functor.code,
+        instructions=functor.instructions(out, VECTOR[out]),
+    )
     grid = (blocks(n, 256 * VECTOR[out]), 1, 1)
     block = Block((group.output,), (n,))
     return [Launch(spec, grid, (block, functor.block), (group.output,), in_place=functor.in_place)]

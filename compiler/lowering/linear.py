@@ -20,7 +20,7 @@ from isomorph.lowering.context import (
     shape_of,
 )
 from isomorph.lowering.expressions import literal
-from isomorph.passes.tile import MMA, SIMT, choose
+from isomorph.passes.tile import MMA, SIMT, TN, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +74,13 @@ def product(group: Group, p: Product, functor: Functor) -> Lowered:
             ),
             functor.code,
             threads=tile.bm // tile.tm * (tile.bn // tile.tn) * 32,
+            instructions=(
+                "LDGSTS.E.BYPASS.128",
+                "LDSM.16.M88.4",
+                "HMMA.16816.F32",
+                *(() if nk else ("LDSM.16.MT88.4",)),
+                *(functor.instructions(out, 2) if p.n % 2 == 0 else ()),
+            ),
         )
         strides = (p.a_strides[0], p.b_strides[1 if nk else 0])
         shared = tile.stages * (tile.bm + tile.bn) * tile.bk * 2
@@ -87,10 +94,11 @@ def product(group: Group, p: Product, functor: Functor) -> Lowered:
                 ("A_K_FAST", p.a_strides[1] == 1),
                 ("B_K_FAST", p.b_strides[1] != 1),
                 ("BATCH", rank),
-                ("ALIGNED", p.n % 4 == 0),
+                ("ALIGNED", p.n % TN == 0),
             ),
             functor.code,
             threads=tile.bm // tile.tm * (tile.bn // tile.tn),
+            instructions=("LDS.128", *(functor.instructions(out, TN) if p.n % TN == 0 else ())),
         )
         strides, shared = (*p.a_strides, *p.b_strides), 0
     block = Block(pointers, (*words, *strides, float(p.alpha), *batch))

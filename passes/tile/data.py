@@ -40,7 +40,9 @@ SIMT = (
     Tile(32, 32, 8, 2, 4, blocks=8),
     Tile(16, 64, 8, 2, 4, blocks=8),
 )
-"""Tiles of `simt_tile.cuh`; TN is 4 in each, for stores of 16 bytes in float32."""
+"""Tiles of `simt_tile.cuh`; TN is the same in each, for stores of 16 bytes in float32."""
+
+TN = 4
 
 MMA = (
     Tile(128, 128, 32, 64, 32, stages=3, blocks=2),

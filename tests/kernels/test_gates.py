@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
 import pytest
 
 from isomorph.codegen import nvrtc
 from isomorph.codegen.spec import PORTABLE, KernelSpec
-from tests.kernels.models import CASES, SHAPES, plan
+from tests.kernels.models import MODELS, NEEDS_TORCH, SHAPES, TORCH, plan
+from tests.kernels.sass import needs_disassembler, opcodes
 from tests.kernels.support import needs_nvrtc
 
+SETS = {"here": [m for m in MODELS if m not in TORCH], "torch": list(TORCH)}
+FROM = ["here", pytest.param("torch", marks=NEEDS_TORCH)]
 
-def specs(arch: str) -> list[KernelSpec]:
-    """Of all models at aligned and ragged shapes, each once."""
-    plans = (plan(m, d, shape, arch) for m, d in CASES for shape in SHAPES[m])
-    return list(dict.fromkeys(spec for p in plans for spec in p.specs))
+
+@cache
+def built(source: str, arch: str) -> dict[KernelSpec, nvrtc.Cubin]:
+    """The kernels of a set of models at aligned and ragged shapes."""
+    pairs = [(m, d) for m in SETS[source] for d in ("float32", "float16")]
+    plans = (
+        plan(m, d, s, arch) for m, d in pairs if (m, d) != ("digits", "float16") for s in SHAPES[m]
+    )
+    specs = list(dict.fromkeys(spec for p in plans for spec in p.specs))
+    assert all(arch in spec.archs for spec in specs)
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(specs, pool.map(lambda s: nvrtc.cubin(s, arch), specs), strict=True))
 
 
 @needs_nvrtc
 @pytest.mark.parametrize("arch", PORTABLE)
-def test_no_kernel_spills(arch: str):
-    made = {spec.name: nvrtc.cubin(spec, arch) for spec in specs(arch)}
-    assert len(made) > 30
-    assert {name: c.spills for name, c in made.items() if c.spills} == {}
+@pytest.mark.parametrize("source", FROM)
+def test_no_kernel_spills(source: str, arch: str):
+    made = built(source, arch)
+    assert len(made) > 20
+    assert {spec.name: c.spills for spec, c in made.items() if c.spills} == {}
     assert all(c.code.startswith(b"\x7fELF") for c in made.values())
+    assert all(0 < c.registers <= 128 for c in made.values())
+
+
+@needs_nvrtc
+@needs_disassembler
+@pytest.mark.parametrize("arch", PORTABLE)
+@pytest.mark.parametrize("source", FROM)
+def test_machine_code_has_the_instructions_that_the_kernel_is_written_for(source: str, arch: str):
+    made = {s: c for s, c in built(source, arch).items() if s.instructions}
+    kinds = {s.kernel for s in made}
+    assert kinds >= {"gemm_simt", "gemm_mma"}, kinds
+    with ThreadPoolExecutor(2) as pool:
+        codes = pool.map(opcodes, (c.code for c in made.values()))
+    lacking = {
+        s.name: missing
+        for s, found in zip(made, codes, strict=True)
+        if (missing := [i for i in s.instructions if not found[i]])
+    }
+    assert not lacking
+
+
+@needs_nvrtc
+@needs_disassembler
+def test_an_instruction_that_is_not_there_is_missed():
+    spec = KernelSpec("transpose", (("T", "uint32_t"),))
+    found = opcodes(nvrtc.cubin(spec, "sm_90").code)
+    assert found["LDG.E"]
+    assert not found["LDG.E.128"]
 
 
 @needs_nvrtc
