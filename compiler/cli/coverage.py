@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +13,10 @@ from isomorph.cli.console import command, emit
 from isomorph.ir.errors import IsomorphError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from isomorph.exporters.coverage.ledger import Ledger
     from isomorph.ir.opdef import Key
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class UnknownOperatorError(IsomorphError):
@@ -26,7 +25,9 @@ class UnknownOperatorError(IsomorphError):
 
 def coverage(
     op: Annotated[str | None, typer.Option(help="Tell everything about one operator.")] = None,
-    measure: Annotated[bool, typer.Option(help="Measure anew what has changed.")] = False,
+    measure: Annotated[
+        bool, typer.Option(help="Measure anew what has changed, as far as it can be done here.")
+    ] = False,
     write: Annotated[bool, typer.Option(help="Write op_coverage.md from the ledger.")] = False,
     probe: Annotated[
         bool, typer.Option(help="Observe the installed onnxruntime first, and write its table.")
@@ -45,10 +46,14 @@ def coverage(
             _probe()
         ledger = Ledger.load()
         if measure or probe:
+            from isomorph.exporters.coverage.measure import measure as bring_up_to_date
+
             try:
-                _measure(ledger, say)
+                notes = bring_up_to_date(ledger, say)
             finally:  # what was measured before an interruption is kept
                 PATH.write_text(ledger.dump(), encoding="utf-8")
+            for note in notes:
+                print(f"note: {note}", file=sys.stderr)
         page = _page()
         if write:
             from isomorph.exporters.coverage.matrix import render
@@ -74,19 +79,6 @@ def _probe() -> None:
     load_table.cache_clear()
 
 
-def _measure(ledger: Ledger, say: Callable[[str], None]) -> None:
-    """Bring the ledger up to date, in place; a new release makes everything new."""
-    from isomorph.exporters.coverage.measure import dropped, measure, releases, stale
-
-    if ledger.releases != releases():
-        ledger.releases = releases()
-        ledger.entries.clear()
-    for key in dropped(ledger):
-        del ledger.entries[key]
-    for key, entry in measure(stale(ledger), say):
-        ledger.entries[key] = entry
-
-
 def _page() -> Path:
     """op_coverage.md of the source tree that this package is run from."""
     import isomorph.exporters.coverage as here
@@ -99,8 +91,10 @@ def _problems(ledger: Ledger, page: Path) -> list[str]:
     from isomorph.exporters.coverage.matrix import render
     from isomorph.exporters.coverage.measure import dropped, stale
 
-    problems = [f"{key[1]} has changed since it was measured" for key in stale(ledger)]
-    problems += [f"{key[1]} is in the ledger and nowhere else" for key in dropped(ledger)]
+    problems = list(stale(ledger).words())
+    for old in dropped(ledger):
+        name = old if isinstance(old, str) else old[1]
+        problems.append(f"{name} is in the ledger and nowhere else")
     checkout = (page.parent / "pyproject.toml").is_file()
     if checkout and (not page.is_file() or page.read_text(encoding="utf-8") != render(ledger)):
         problems.append(f"{page.name} is not what the ledger says")
@@ -108,7 +102,7 @@ def _problems(ledger: Ledger, page: Path) -> list[str]:
 
 
 def _one(ledger: Ledger, name: str, *, as_json: bool) -> None:
-    from isomorph.exporters.coverage.matrix import story
+    from isomorph.exporters.coverage.story import story
 
     key = _key(ledger, name)
     entry = ledger.entries[key]
@@ -120,10 +114,26 @@ def _one(ledger: Ledger, name: str, *, as_json: bool) -> None:
                 "domain": key[0],
                 "releases": ledger.releases,
                 **entry.to_json(),
+                "torch": _torch(ledger, key),
             }
         )
     else:
-        print(story(key, entry, ledger.releases))
+        print(story(key, ledger))
+
+
+def _torch(ledger: Ledger, key: Key) -> list[dict[str, Any]]:
+    """The operators of torch that become an operator, those nearest to it first."""
+    from isomorph.exporters.coverage.torch_rows import rows_of
+
+    return [
+        {
+            "name": row.name,
+            "alone": row.ops == 1,
+            "accepted": row.works,
+            "failures": dict(row.failures),
+        }
+        for row in rows_of(key, ledger.torch)
+    ]
 
 
 def _key(ledger: Ledger, name: str) -> Key:
@@ -139,29 +149,34 @@ def _key(ledger: Ledger, name: str) -> Key:
 
 
 def _summary(ledger: Ledger) -> dict[str, Any]:
-    from isomorph.exporters.coverage.matrix import total
+    from isomorph.exporters.coverage.matrix import total, total_kernels
 
-    cases = total(ledger.entries.values())
+    cases, kernels = total(ledger.entries.values()), total_kernels(ledger.entries.values())
     return {
         "schema_version": SCHEMA_VERSION,
         "releases": ledger.releases,
         "operators": len(ledger.entries),
         "cases": {"passed": cases.passed, "tried": cases.tried},
+        "kernel_cases": {"passed": kernels.passed, "tried": kernels.tried},
         "ops": [
-            {"domain": domain, "op": name, **entry.to_json()}
-            for (domain, name), entry in sorted(ledger.entries.items())
+            {"domain": key[0], "op": key[1], **entry.to_json(), "torch": _torch(ledger, key)}
+            for key, entry in sorted(ledger.entries.items())
         ],
+        "torch_uses": {name: use.to_json() for name, use in sorted(ledger.torch.items())},
     }
 
 
 def _print(ledger: Ledger, problems: list[str]) -> None:
-    from isomorph.exporters.coverage.matrix import by_family, total
+    from isomorph.exporters.coverage.matrix import by_family, total, total_kernels
 
-    cases = total(ledger.entries.values())
+    cases, kernels = total(ledger.entries.values()), total_kernels(ledger.entries.values())
     release = ledger.releases.get("onnxruntime", "")
+    accepted = sum(not use.failure for use in ledger.torch.values())
     print(
         f"{len(ledger.entries)} operators, {cases.passed:,} of {cases.tried:,} parity cases "
-        f"accepted on onnxruntime {release}"
+        f"accepted on onnxruntime {release}\n"
+        f"{kernels.passed:,} of {kernels.tried:,} cases accepted on our own kernels, "
+        f"{accepted:,} of {len(ledger.torch):,} uses of torch {ledger.releases.get('torch', '')}"
     )
     for family, entries in by_family(ledger):
         tally = total(entries.values())

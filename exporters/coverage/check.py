@@ -30,16 +30,19 @@ PLACEHOLDER = "isomorph.unsupported"
 
 
 @uncollected()
-def check(graph: Graph, target: Target) -> Report:
+def check(graph: Graph, target: Target, memory: int | None = None) -> Report:
     """Every obstacle and risk of exporting a graph for a target.
 
     Args:
         graph: upgraded and typed as far as possible; ops that could not be upgraded, and ops that
             nobody knows, may be among them. Not changed; no weight is read.
         target: opset and run time.
+        memory: bytes that a result may take where the file is verified; any number by default.
     """
     found = Collector()
     _inputs(graph, found)
+    _outputs(graph, found)
+    _operands(graph, found)
     if target.opset < LOWEST_WRITTEN and graph.opsets.get("") != target.opset:
         found.add(
             None,
@@ -47,7 +50,7 @@ def check(graph: Graph, target: Target) -> Report:
             f"graphs are rewritten to opset {LOWEST_WRITTEN} at the lowest, not {target.opset}",
             f"export at opset {LOWEST_WRITTEN} or newer",
         )
-        return Report(target, found.findings())
+        return Report(target, found.findings(), source=graph.origin)
     copied, _ = copy_graph(graph)
     for _, op in copied.walk():
         op.metadata = Origin(op)
@@ -62,12 +65,12 @@ def check(graph: Graph, target: Target) -> Report:
     placeholders = {op for _, op in copied.walk() if op.domain == PLACEHOLDER}
     runnable = Runnable(target, found)
     runnable.look_at(copied, placeholders | {problem.op for problem in stuck})
-    risks(graph, target, found)
+    risks(graph, target, found, memory)
     notes = [*graph.extra.get("notes", ()), *runnable.notes]
     own = graph.opsets.get("", 0)
     if own > target.opset:
         notes.append(f"the model was read at opset {own} and is rewritten for {target.opset}")
-    return Report(target, found.findings(), tuple(notes))
+    return Report(target, found.findings(), tuple(notes), graph.origin)
 
 
 def _inputs(graph: Graph, found: Collector) -> None:
@@ -80,6 +83,29 @@ def _inputs(graph: Graph, found: Collector) -> None:
                 f"state it: --input '{value.name}: float32[…]'",
                 place=value.name,
             )
+
+
+def _outputs(graph: Graph, found: Collector) -> None:
+    if not graph.outputs:
+        found.add(
+            None,
+            "shape",
+            "the model has no outputs, and run times do not load such a model",
+            "make a value that it computes an output",
+        )
+
+
+def _operands(graph: Graph, found: Collector) -> None:
+    for _, op in graph.walk():
+        for index, value in enumerate(op.inputs):
+            formal = op.schema.input(index) if value is None and op.schema is not None else None
+            if formal is not None and not formal.optional:
+                found.add(
+                    op,
+                    "shape",
+                    f"operand {index} ({formal.name}) of {op.type} is absent, and it is required",
+                    "give it a value: only optional operands may have an empty name",
+                )
 
 
 def _stuck(problem: Inexpressible, target: Target, found: Collector) -> None:

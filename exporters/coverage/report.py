@@ -55,11 +55,19 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings for one graph and one target; `notes` say how they were come by."""
+    """All findings for one graph and one target.
+
+    Attributes:
+        target: opset and run time.
+        findings: obstacles first.
+        notes: how they were come by.
+        source: the file or the source that the graph is of, where it is known.
+    """
 
     target: Target
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def ok(self) -> bool:
@@ -69,7 +77,8 @@ class Report:
     def __str__(self) -> str:
         obstacles = sum(f.severity == "obstacle" for f in self.findings)
         risks = len(self.findings) - obstacles
-        head = f"{'exportable' if self.ok else 'not exportable'} for {self.target}: "
+        name = f"{self.source}: " if self.source else ""
+        head = f"{name}{'exportable' if self.ok else 'not exportable'} for {self.target}: "
         head += f"{obstacles} obstacle{'s' * (obstacles != 1)}, {risks} risk{'s' * (risks != 1)}"
         return "\n".join([head, *map(str, self.findings), *(f"note: {n}" for n in self.notes)])
 
@@ -78,6 +87,7 @@ class Report:
         return {
             "schema_version": SCHEMA_VERSION,
             "ok": self.ok,
+            "source": self.source,
             "target": self.target.to_json(),
             "findings": [asdict(f) for f in self.findings],
             "notes": list(self.notes),

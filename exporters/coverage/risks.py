@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.tables import type_text
+from isomorph.ir.budget import size_text
+from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from isomorph.exporters.coverage.collect import Collector
@@ -44,8 +47,17 @@ def is_random(op: Op) -> bool:
     return not op.domain and op.type in RANDOM and (op.type != "Dropout" or len(op.inputs) > 2)
 
 
-def risks(graph: Graph, target: Target, found: Collector) -> None:
-    """Note the risks of a graph at a target, subgraphs included."""
+def risks(graph: Graph, target: Target, found: Collector, memory: int | None = None) -> None:
+    """Note the risks of a graph at a target, subgraphs included.
+
+    Args:
+        graph: typed as far as possible.
+        target: opset and run time.
+        found: takes them.
+        memory: bytes of float64 that one result may take; any number by default.
+    """
+    if memory is not None:
+        _large(graph, found, memory)
     wrong = DIVERGENCES.get((target.runtime, target.release), {})
     for _, op in graph.walk():
         if op.domain:
@@ -79,3 +91,22 @@ def risks(graph: Graph, target: Target, found: Collector) -> None:
                 "make the random values an input of the model",
                 severity="risk",
             )
+
+
+def _large(graph: Graph, found: Collector, memory: int) -> None:
+    for _, op in graph.walk():
+        for value in op.results:
+            kind = value.type
+            if not isinstance(kind, TensorType) or kind.static_shape is None:
+                continue
+            width = 8 if kind.dtype.is_float else max(1, kind.dtype.numpy.itemsize)
+            taken = prod(kind.static_shape) * width
+            if taken > memory:
+                found.add(
+                    op,
+                    "risk",
+                    f"its result {value.name!r}, {kind}, takes {size_text(taken)} to verify; "
+                    f"{size_text(memory)} may be taken at once",
+                    "make it smaller, or allow more with --max-memory where there is as much",
+                    severity="risk",
+                )

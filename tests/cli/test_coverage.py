@@ -26,6 +26,8 @@ def test_one_operator_is_told_whole():
     document = json.loads(run("--op", "MatMul", "--json").stdout)
     assert document["op"] == "MatMul"
     assert document["exports"]["13"]
+    assert document["kernels"]["dtypes"]["float32"]
+    assert "matmul" in [row["name"] for row in document["torch"] if row["alone"]]
 
 
 def test_an_unknown_operator_is_a_bad_call():
@@ -37,9 +39,10 @@ def test_an_unknown_operator_is_a_bad_call():
 def test_the_whole_is_one_document():
     done = run("--json")
     document = json.loads(done.stdout)
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert document["up_to_date"] == (done.returncode == 0)
     assert document["operators"] == len(document["ops"])
+    assert document["torch_uses"]["softmax"]["reached"] == {"aten.softmax.int": ["Softmax"]}
 
 
 def test_out_of_date_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,60 +1,105 @@
-"""Measure the operator coverage: what changed since the ledger, in a process that may die."""
+"""Measure the operator coverage: what changed since the ledger was written, on every core.
+
+Three things are measured, each by itself and stale by itself: an operator through onnxruntime, its
+uses on our own kernels (which takes a C++ compiler), and the uses of torch's operators (which takes
+torch). Where the compiler or torch is missing, the ledger keeps what was measured elsewhere.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-import traceback
-import warnings
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module, metadata
-from pathlib import Path
+from dataclasses import replace
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple
 
-from isomorph.exporters.coverage.ledger import Entry, Ledger
-from isomorph.exporters.coverage.measure.digests import digest
-from isomorph.exporters.coverage.measure.operator import Limits, measure_operator
+from isomorph.exporters.coverage.entries import Entry, Kernels, TorchUse
+from isomorph.exporters.coverage.measure import kernels, pytorch
+from isomorph.exporters.coverage.measure.digests import digest, kernel_sources
+from isomorph.exporters.coverage.measure.releases import releases
+from isomorph.exporters.coverage.measure.worker import Worker
 from isomorph.exporters.runtimes.tables import load_table
-from isomorph.exporters.target import installed
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.instances import INSTANCES
+from isomorph.simulator.toolchain import NoCompilerError, compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import IO
+    from collections.abc import Callable, Iterator
 
+    from isomorph.exporters.coverage.ledger import Ledger
+    from isomorph.exporters.coverage.measure.worker import Job
     from isomorph.ir.opdef import Key
 
-
-def releases() -> dict[str, str]:
-    """The packages that results depend on, as they are installed here."""
-    return {
-        "onnx": metadata.version("onnx"),
-        "onnxruntime": installed("onnxruntime") or "",
-    }
+__all__ = ["Stale", "dropped", "measure", "releases", "stale"]
 
 
-def stale(ledger: Ledger) -> list[Key]:
-    """Operators that the ledger lacks, or whose measurements no longer hold."""
-    return [
-        key
-        for key in sorted(INSTANCES.rows())
-        if key not in ledger.entries or ledger.entries[key].digest != digest(key, ledger.releases)
-    ]
+class Stale(NamedTuple):
+    """What the ledger lacks, or has measured of something that has changed since.
+
+    Attributes:
+        operators: on onnxruntime.
+        kernels: operators on our own kernels.
+        torch: uses; none where torch is not installed, since nobody can tell.
+    """
+
+    operators: tuple[Key, ...] = ()
+    kernels: tuple[Key, ...] = ()
+    torch: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(self)
+
+    def words(self) -> Iterator[str]:
+        """One line for each."""
+        for key in self.operators:
+            yield f"{key[1]} has changed since it was measured"
+        for key in self.kernels:
+            yield f"the kernels of {key[1]} have changed since they were measured{_unmeasurable()}"
+        for name in self.torch:
+            yield f"the torch use {name!r} has changed since it was measured"
 
 
-def dropped(ledger: Ledger) -> list[Key]:
-    """Operators that the ledger has and nobody else."""
-    return sorted(set(ledger.entries) - set(INSTANCES.rows()))
+def stale(ledger: Ledger) -> Stale:
+    """What has to be measured for the ledger to be true."""
+    entries = ledger.entries
+    keys = sorted(INSTANCES.rows())
+    operators = (
+        k for k in keys if k not in entries or entries[k].digest != digest(k, ledger.releases)
+    )
+    return Stale(tuple(operators), tuple(_stale_kernels(ledger, keys)), tuple(_stale_uses(ledger)))
 
 
-def measure(
-    keys: Iterable[Key], progress: Callable[[str], None] = lambda _: None
-) -> Iterator[tuple[Key, Entry]]:
-    """The entries of these operators, one after another.
+def _stale_kernels(ledger: Ledger, keys: list[Key]) -> Iterator[Key]:
+    """Planning every use takes seconds, so it is done only where some source has changed."""
+    unchanged = ledger.kernels == kernel_sources()
+    for key in keys:
+        known = ledger.entries[key].kernels.digest if key in ledger.entries else ""
+        if not known or not (unchanged or known == kernels.digest(key)):
+            yield key
+
+
+def _stale_uses(ledger: Ledger) -> Iterator[str]:
+    if not pytorch.is_here():
+        return
+    release = ledger.releases.get("torch", "")
+    for name, use in pytorch.uses().items():
+        known = ledger.torch.get(name)
+        if known is None or known.digest != pytorch.digest(use, known.reached, release):
+            yield name
+
+
+def dropped(ledger: Ledger) -> list[Key | str]:
+    """Operators and torch uses that the ledger has and nobody else."""
+    found: list[Key | str] = sorted(set(ledger.entries) - set(INSTANCES.rows()))
+    if pytorch.is_here():
+        found += sorted(set(ledger.torch) - set(pytorch.uses()))
+    return found
+
+
+def measure(ledger: Ledger, progress: Callable[[str], None] = lambda _: None) -> list[str]:
+    """Bring a ledger up to date, in place; what could not be measured here, in words.
+
+    What was measured before an interruption stays in it.
 
     Raises:
         UnsupportedError: when no table ships for the installed onnxruntime.
@@ -65,91 +110,81 @@ def measure(
             f"onnxruntime {known['onnxruntime'] or '(none)'} was never probed: "
             "run python -m isomorph.exporters.runtimes.probe first"
         )
-    idle: SimpleQueue[_Worker] = SimpleQueue()
-    workers = [_Worker() for _ in range(os.cpu_count() or 1)]
+    ledger.releases |= known
+    for old in dropped(ledger):
+        _drop(ledger, old)
+    left = stale(ledger)
+    jobs: list[Job] = [("operator", key) for key in left.operators]
+    notes: list[str] = []
+    missing = _unmeasurable()
+    if missing and left.kernels:
+        notes.append(f"the kernels of {len(left.kernels)} operators were not measured{missing}")
+    elif not missing:
+        jobs += [("kernels", key) for key in left.kernels]
+    jobs += [("torch", name) for name in left.torch]
+    if not pytorch.is_here():
+        notes.append("uses of torch were not measured: torch is not installed")
+    for outcome in run(jobs, progress):
+        _keep(ledger, *outcome)
+    if not missing:
+        ledger.kernels = kernel_sources()
+    return notes
+
+
+def run(
+    jobs: list[Job], progress: Callable[[str], None] = lambda _: None
+) -> Iterator[tuple[Job, Entry | Kernels | TorchUse]]:
+    """The outcomes of jobs, one after another, measured on every core."""
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    workers = [Worker() for _ in range(os.cpu_count() or 1)]
     for worker in workers:
         idle.put(worker)
 
-    def one(key: Key) -> tuple[Key, Entry]:
+    def one(job: Job) -> tuple[Job, Entry | Kernels | TorchUse]:
+        kind, which = job
         worker = idle.get()
         try:
-            progress(f"measure {key[1]}")
-            return key, worker.measure(key)
+            progress(f"measure {which if kind == 'torch' else which[1]} ({kind})")
+            told = worker.measure(job)
         finally:
             idle.put(worker)
+        if kind == "operator":
+            return job, Entry.of_json(told)
+        return job, (Kernels if kind == "kernels" else TorchUse).of_json(told)
 
     pool = ThreadPoolExecutor(len(workers))
     try:
-        yield from pool.map(one, keys)
+        yield from pool.map(one, jobs)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         for worker in workers:
             worker.close()
 
 
-class _Worker:
-    """A process that measures operators; a new one is started when a case kills it."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
-
-    def measure(self, key: Key) -> Entry:
-        skip: list[str] = []
-        while True:
-            process = self._process or self._start()
-            stdin, stdout = cast("tuple[IO[str], IO[str]]", (process.stdin, process.stdout))
-            stdin.write(json.dumps([key, skip]) + "\n")
-            stdin.flush()
-            last = ""
-            for line in stdout:
-                told = json.loads(line)
-                if isinstance(told, str):
-                    last = told
-                elif "error" in told:
-                    raise RuntimeError(f"{key[1]} cannot be measured:\n{told['error']}")
-                else:
-                    return Entry.of_json(told)
-            code = process.wait()
-            self._process = None
-            if not last or last in skip:
-                raise RuntimeError(f"measuring {key} ends with code {code} after {last!r}")
-            skip.append(last)
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.communicate()
-            self._process = None
-
-    def _start(self) -> subprocess.Popen[str]:
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, a constant program
-            [sys.executable, "-c", f"from {__name__} import serve; serve()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path.cwd(),
+def _keep(ledger: Ledger, job: Job, outcome: Entry | Kernels | TorchUse) -> None:
+    which = job[1]
+    if isinstance(outcome, TorchUse):
+        ledger.torch[which] = outcome
+    elif isinstance(outcome, Kernels):
+        ledger.entries[which] = replace(ledger.entries[which], kernels=outcome)
+    else:
+        before = ledger.entries.get(which)
+        ledger.entries[which] = (
+            outcome if before is None else replace(outcome, kernels=before.kernels)
         )
-        return self._process
 
 
-def serve() -> None:
-    """Measure the operators named on standard input; cases and entries as JSON lines."""
-    warnings.simplefilter("ignore")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    known = releases()
-    table = load_table("onnxruntime", known["onnxruntime"], "cpu")
-    if table is None:
-        raise UnsupportedError(f"onnxruntime {known['onnxruntime']} was never probed")
-    import_module("onnxruntime").set_default_logger_severity(4)
-    limits = Limits(table.newest_opset, table.newest_ir_version)
+def _drop(ledger: Ledger, old: Key | str) -> None:
+    if isinstance(old, str):
+        del ledger.torch[old]
+    else:
+        del ledger.entries[old]
 
-    def say(told: object) -> None:
-        answers.write(json.dumps(told) + "\n")
-        answers.flush()
 
-    for line in sys.stdin:
-        (domain, name), skip = json.loads(line)
-        try:
-            say(measure_operator((domain, name), limits, known, say, skip).to_json())
-        except Exception:  # noqa: BLE001 - told to the parent, which raises it
-            say({"error": traceback.format_exc()})
+def _unmeasurable() -> str:
+    """Why kernels cannot be measured here, as the end of a sentence."""
+    try:
+        compiler()
+    except NoCompilerError:
+        return " (measuring them takes g++ or clang++ on Linux on x86-64)"
+    return ""

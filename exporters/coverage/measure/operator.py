@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isomorph.exporters.coverage.ledger import Entry, Tally
+from isomorph.exporters.coverage.entries import Entry, Tally
 from isomorph.exporters.coverage.measure import cell
 from isomorph.exporters.coverage.measure.digests import digest, family_of, spelled
 from isomorph.exporters.coverage.measure.old_forms import old_form
