@@ -75,7 +75,8 @@ def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any, index: int =
     if words:
         return Finding(Status.RUNTIME, words)
     if got.shape != wanted.shape or _kind(got) != _kind(wanted):
-        return Finding(Status.FAIL, problem)
+        words = known.explain_shape(op, operands, got.shape)
+        return Finding(Status.RUNTIME, words) if words else Finding(Status.FAIL, problem)
     bad = different(got, wanted)
     if takes_maxima(op):
         if not (bad & ~((got == 0) & (wanted == 0))).any():

@@ -324,6 +324,15 @@ KNOWN = (
 )
 
 
+def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
+    """Why a result has another shape than it should, when it is known."""
+    reduces = not op.domain and (op.type.startswith("Reduce") or op.type in {"ArgMax", "ArgMin"})
+    given = np.shape(operands[0]) if operands else ()
+    if reduces and 0 in given and got == given:
+        return "reductions of nothing keep their operand's shape [reduction_ops.cc, measured]"
+    return ""
+
+
 def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
     """Why an exact op's result differs, when it is known; every differing element must fit."""
     with np.errstate(all="ignore"):

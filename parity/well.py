@@ -69,6 +69,9 @@ def _rounded(
     unit = Unit.of(dtype)
     result = np.asarray(result)
     if result.shape != truth.shape:
+        words = known.explain_shape(op, operands, result.shape)
+        if words:
+            return Finding(Status.RUNTIME, words)
         return Finding(Status.FAIL, f"its shape is {result.shape}, {truth.shape} is right")
     fine, figures = _rounded_right(result, truth, unit, dtype)
     if fine.all():

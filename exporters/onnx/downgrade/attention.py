@@ -133,9 +133,12 @@ def _taps(build: Build, wide: Value, weight: Value, shift: Value | None, taps: S
 
 
 def _swiglu_28(op: Op, patch: Patch) -> None:
+    """Not by Swish, which opset 24 has and no released run time."""
     build = Build(op, patch)
     (a, dtype), (b, _) = computing(build), computing(build, 1)
-    gate = build("Swish", a, alpha=single(op, "alpha"))
+    alpha = single(op, "alpha")
+    inner = a if alpha == 1 else build("Mul", a, build.const(alpha, dtype))
+    gate = build("Mul", a, build("Sigmoid", inner))
     build.done(build.cast(build("Mul", gate, build.cast(b, dtype)), build.dtype()))
 
 
