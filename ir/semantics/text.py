@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.semantics import Call, Impl
-from isomorph.ir.re2 import compiled
+from isomorph.ir.semantics.re2 import compiled
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from isomorph.ir.types import (
 )
 from isomorph.parity.strategies.kinds import FOR_FLOATS_ONLY, HOSTILE, ORDINARY
 from isomorph.parity.strategies.roles import Role, roles_of
+from isomorph.parity.strategies.texts import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ class Spec:
         kind: sequences, optionals and maps around the tensor; `None` for the tensor alone.
         lengths: of the sequences and maps, outermost first: symbols of the input's own.
         keys: that the graph looks up in a map.
+        texts: that it looks up, matches or takes apart.
         anchors: numbers at which the graph may change its mind, the telling ones first.
         table: where the values index a table, its size, and what is added to them before.
     """
@@ -56,6 +58,7 @@ class Spec:
     kind: Type | None = None
     lengths: tuple[Expr, ...] = ()
     keys: tuple[int | str, ...] = ()
+    texts: tuple[str, ...] = ()
     anchors: tuple[float, ...] = ()
     table: tuple[int, int] | None = None
 
@@ -133,13 +136,19 @@ def specs_of(graph: Graph, using: Graph | None = None) -> tuple[Spec, ...]:
     """
     roles = roles_of(graph)
     if using is not None:
-        found = roles_of(using)
+        other = roles_of(using)
         for mine, theirs in zip(graph.inputs, using.inputs, strict=False):
-            if mine.name not in roles and theirs.name in found:
-                roles[mine.name] = found[theirs.name]
-    return tuple(
+            if mine.name not in roles and theirs.name in other:
+                roles[mine.name] = other[theirs.name]
+    found = [
         _spec(v.name, v.type, graph.domains.get(v.name), roles.get(v.name)) for v in graph.inputs
-    )
+    ]
+    others = using.inputs if using is not None else graph.inputs
+    for index, (mine, theirs) in enumerate(zip(graph.inputs, others, strict=False)):
+        if found[index].dtype is DType.STRING:
+            told = (*texts_of(graph, mine), *(texts_of(using, theirs) if using else ()))
+            found[index] = replace(found[index], texts=tuple(dict.fromkeys(told)))
+    return tuple(found)
 
 
 def _spec(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from isomorph.parity.strategies.specs import Spec
 
+TOLD = 0.7
+"""How often a text is one that the graph itself names."""
 TEXTS = ("", "a", "Bé", "xyz", "12", "-1.5", " ")
 
 
@@ -54,7 +56,11 @@ def _array(
 ) -> np.ndarray:
     dtype = spec.dtype
     if dtype is DType.STRING:
-        return rng.choice(np.array(TEXTS, object), shape)
+        plain = rng.choice(np.array(TEXTS, object), shape)
+        if not spec.texts or kind == "zeros":
+            return plain
+        told = rng.choice(np.array(spec.texts, object), shape)
+        return np.where(rng.random(shape) < TOLD, told, plain).astype(object)
     if dtype is DType.BOOL:
         share = {"zeros": 0.0, "constant": 1.0, "sparse": 0.1}.get(kind, 0.5)
         return rng.random(shape) < share

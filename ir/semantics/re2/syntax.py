@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from isomorph.ir.errors import UnsupportedError
-from isomorph.ir.re2.classes import (
+from isomorph.ir.semantics.re2.classes import (
     LAST,
     PERL,
     POSIX,
@@ -212,9 +212,7 @@ class Parser:
             if not good or len(digits) > 8 or int(digits, 16) > LAST or len(digits) < 2 - wide:
                 raise self._error("invalid escape sequence \\x")
             return int(digits, 16)
-        if char == "0" or (
-            char in _OCTAL and self._peek() in _OCTAL
-        ):  # one digit alone refers back
+        if char == "0" or (char in _OCTAL and self._peek() in _OCTAL):  # else back
             digits = char
             while len(digits) < 3 and self._peek() in _OCTAL:
                 digits += self._next()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.ir.re2 import Pattern
-from isomorph.ir.re2.syntax import Parser
+from isomorph.ir.semantics.re2 import Pattern
+from isomorph.ir.semantics.re2.syntax import Parser
 
 if TYPE_CHECKING:
     from random import Random
 
-    from isomorph.ir.re2.classes import Ranges
-    from isomorph.ir.re2.syntax import Tree
+    from isomorph.ir.semantics.re2.classes import Ranges
+    from isomorph.ir.semantics.re2.syntax import Tree
 
 LONGEST = 200
 MORE = 2

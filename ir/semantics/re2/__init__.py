@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from isomorph.ir.re2.classes import WORD, Ranges, holds
-from isomorph.ir.re2.syntax import Parser, PatternError
+from isomorph.ir.semantics.re2.classes import WORD, Ranges, holds
+from isomorph.ir.semantics.re2.syntax import Parser, PatternError
 
 if TYPE_CHECKING:
-    from isomorph.ir.re2.syntax import Tree
+    from isomorph.ir.semantics.re2.syntax import Tree
 
 MOST_INSTRUCTIONS = 100_000
 MOST_STEPS = 1 << 16

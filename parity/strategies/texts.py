@@ -1,0 +1,83 @@
+"""Texts that a graph takes apart, looks up or matches: what its attributes and constants name."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from isomorph.ir.constants import numbers
+from isomorph.ir.semantics.re2.sample import matching
+from isomorph.ir.semantics.re2.syntax import PatternError
+from isomorph.parity.strategies.roles import COMPARISONS, THROUGH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isomorph.ir.graph import Graph, Op, Value
+
+MOST_TEXTS = 256
+MATCHES = 12
+LISTS = (
+    "cats_strings",
+    "classlabels_strings",
+    "keys_strings",
+    "pool_strings",
+    "stopwords",
+    "string_vocabulary",
+)
+"""Attributes that list texts to look up."""
+
+
+def texts_of(graph: Graph, start: Value) -> tuple[str, ...]:
+    """Texts that tell one behaviour from another, where an input's elements get so far."""
+    found: dict[str, None] = {}
+    stack: list[tuple[Graph, Value]] = [(graph, start)]
+    seen: set[int] = set()
+    while stack:
+        current, value = stack.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        for op in current.consumers(value):
+            found.update(dict.fromkeys(_named(op, value)))
+            position = op.inputs.index(value) if value in op.inputs else -1
+            if not op.domain and THROUGH.get(op.type, -1) in {None, position}:
+                stack += [(current, result) for result in op.results]
+            for _, body in op.subgraphs():
+                pairs = zip(op.captures, body.captures, strict=True)
+                stack += [(body, inner) for outer, inner in pairs if outer is value]
+    return tuple(found)[:MOST_TEXTS]
+
+
+def _named(op: Op, value: Value) -> Iterator[str]:
+    """Texts that one op tells apart."""
+    for name in LISTS:
+        given = op.attributes.get(name)
+        for text in given if isinstance(given, tuple) else ():
+            yield from _varied(text)
+    if op.key == ("", "RegexFullMatch"):
+        yield from _matches(op.attr("pattern"))
+    elif op.key == ("", "StringSplit"):
+        mark = str(op.attr("delimiter") or " ")
+        yield from (f"a{mark}b", f"{mark}c{mark}{mark}d", f"e{mark}", mark)
+    elif op.type in COMPARISONS and not op.domain:
+        for other in op.inputs:
+            constant = None if other is value else numbers(other)
+            if constant is not None and constant.dtype.kind in "OU":
+                yield from (str(t) for t in constant.reshape(-1)[:MOST_TEXTS])
+
+
+def _varied(text: Any) -> Iterator[str]:
+    """A text, and the same in other cases."""
+    if isinstance(text, str):
+        yield from (text, text.upper(), text.lower())
+
+
+def _matches(pattern: Any) -> Iterator[str]:
+    """Texts that match, and such with one character more or less."""
+    try:
+        found = matching(str(pattern), MATCHES, Random(0))  # noqa: S311 - no secret is drawn
+    except PatternError:
+        return
+    for text in found:
+        yield from (text, text + "x", text[1:])
