@@ -26,6 +26,9 @@ INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
 CONTIGUOUS = 1.1
 """What alignment may cost where neighbouring lanes ask for neighbouring elements."""
 
+SECTOR = 32
+"""Bytes of global memory that move as one."""
+
 SIZES = {"float": 4, "half_t": 2, "bool_t": 1}
 """Bytes of the element types that kernels compute with."""
 

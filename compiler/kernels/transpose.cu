@@ -5,7 +5,7 @@
 struct Params { const T* x; T* out; uint32_t rows, columns; };
 
 KERNEL void __launch_bounds__(256) transpose(const Params p) {
-  SHARED(T, tile, [32][33]);
+  SHARED(T, tile, [32][32 + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)]);  // rows an odd number of banks apart
   uint32_t x = threadIdx.x % 32, y = threadIdx.x / 32, i0 = blockIdx.y * 32, j0 = blockIdx.x * 32;
   uint32_t base = blockIdx.z * p.rows * p.columns;
   for (uint32_t r = y; r < 32; r += 8)

@@ -88,6 +88,7 @@ def _conv(group: Group) -> Lowered:
         functor.code,
         threads=tile.bm // tile.tm * (tile.bn // tile.tn),
         instructions=("LDS.128", *(functor.instructions(out, TN) if vectors else ())),
+        sectors=1.5 + g.strides[1],  # rows of the image are cut anywhere
     )
     words = (
         shape[0],

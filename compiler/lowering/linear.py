@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.codegen.functor import collapse
-from isomorph.codegen.spec import Block, KernelSpec, Launch
+from isomorph.codegen.spec import CONTIGUOUS, Block, KernelSpec, Launch
 from isomorph.lowering.context import (
     Group,
     Lowered,
@@ -81,6 +81,7 @@ def product(group: Group, p: Product, functor: Functor) -> Lowered:
                 *(() if nk else ("LDSM.16.MT88.4",)),
                 *(functor.instructions(out, 2) if p.n % 2 == 0 else ()),
             ),
+            sectors=CONTIGUOUS if out == "float" else 2.0,  # four lanes write eight halves
         )
         strides = (p.a_strides[0], p.b_strides[1 if nk else 0])
         shared = tile.stages * (tile.bm + tile.bn) * tile.bk * 2
@@ -99,6 +100,7 @@ def product(group: Group, p: Product, functor: Functor) -> Lowered:
             functor.code,
             threads=tile.bm // tile.tm * (tile.bn // tile.tn),
             instructions=("LDS.128", *(functor.instructions(out, TN) if p.n % TN == 0 else ())),
+            sectors=CONTIGUOUS if kind == "float" else 2.0,  # BK halves, where K is contiguous
         )
         strides, shared = (*p.a_strides, *p.b_strides), 0
     block = Block(pointers, (*words, *strides, float(p.alpha), *batch))

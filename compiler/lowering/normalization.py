@@ -6,8 +6,8 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.spec import Block, KernelSpec, Launch
-from isomorph.lowering.context import Group, Lowered, ctype, floating, shape_of
+from isomorph.codegen.spec import CONTIGUOUS, SECTOR, Block, KernelSpec, Launch
+from isomorph.lowering.context import Group, Lowered, ctype, floating, itemsize, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +38,7 @@ def _rows(
         (("KIND", kind), ("WARPS", warps)),
         functor.code,
         threads=warps * 32,
+        sectors=CONTIGUOUS if inner == 1 else SECTOR / itemsize(x),  # a lane to each step
     )
     rows = prod(shape_of(x)) // max(columns, 1)
     block = Block((x, group.output), (rows, columns, inner, float(epsilon)))

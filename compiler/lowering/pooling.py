@@ -30,6 +30,7 @@ def _pool(group: Group, *, maximum: bool) -> Lowered:
         (("T", floating(x)), ("T_OUT", ctype(group.output))),
         (("MAXIMUM", maximum), ("COUNT_PADDING", counted)),
         functor.code,
+        sectors=1.0 + g.strides[1],
     )
     n = prod(out)
     words = (n, *g.inputs, *g.outputs, *g.kernel, *g.strides, *g.pads, *g.ends, *g.dilations)

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import collapse
-from isomorph.codegen.spec import Block, KernelSpec, Launch
+from isomorph.codegen.spec import CONTIGUOUS, SECTOR, Block, KernelSpec, Launch
 from isomorph.ir.constants import integers
 from isomorph.lowering.context import (
     Group,
@@ -15,6 +15,7 @@ from isomorph.lowering.context import (
     blocks,
     ctype,
     floating,
+    itemsize,
     shape_of,
     strides_of,
 )
@@ -64,6 +65,7 @@ def reduce(group: Group, axes: Sequence[int], kind: str) -> Lowered:
         (("T", floating(x)), ("T_OUT", ctype(group.output))),
         (("KEPT", len(kept) // 2), ("REDUCED", len(reduced) // 2)),
         code,
+        sectors=CONTIGUOUS if reduced[-1] == 1 else SECTOR / itemsize(x),  # a lane to each row
     )
     results, terms = prod(shape_of(group.output)), prod(shape[a] for a in set(axes))
     block = Block((x, group.output), (results, terms, float(terms), *kept, *reduced))

@@ -41,22 +41,32 @@ void report(const char* kind, const void* pc, const void* other) {
 }
 
 // ---- counters: the accesses of one warp through one instruction are one request
-struct Line { uint64_t requests, units, bytes; int size, kind; bool shared; };
-struct Request { uint32_t mask; uint64_t address[32]; int size, kind; bool shared; };
-struct Occurrence { const void* pc; uint32_t which; bool operator==(const Occurrence& o) const { return pc == o.pc && which == o.which; } };
-struct Hash { size_t operator()(const Occurrence& k) const { return (size_t(k.pc) * 0x9E3779B97F4A7C15ull) ^ (k.which * 0xC2B2AE3D27D4EB4Full); } };
-std::unordered_map<const void*, Line> lines;
-std::unordered_map<Occurrence, Request, Hash> requests;
-std::unordered_map<const void*, std::vector<uint32_t>> occurrences;
+struct Line { uint64_t requests, units, bytes; int size; };
+struct Request { uint32_t mask; uint64_t address[32]; int size; };
+struct Place {  // a cp.async reads global and writes shared memory at one place
+  const void* pc;
+  int kind;
+  bool shared;
+  uint32_t which;  // the how manieth time that the warp comes here
+  bool operator==(const Place& o) const { return pc == o.pc && kind == o.kind && shared == o.shared && which == o.which; }
+};
+struct Hash {
+  size_t operator()(const Place& k) const { return (size_t(k.pc) * 0x9E3779B97F4A7C15ull) ^ (k.which * 8 + k.kind * 2 + k.shared) * 0xC2B2AE3D27D4EB4Full; }
+};
+std::unordered_map<Place, Line, Hash> lines;
+std::unordered_map<Place, Request, Hash> requests;
+std::unordered_map<Place, std::vector<uint32_t>, Hash> occurrences;
 
 void tally(const void* a, int bytes, int kind, const void* pc, bool shared) {
   Thread* me = B.current;
-  auto& of = occurrences[pc];
+  Place place{pc, kind, shared, 0};
+  auto& of = occurrences[place];
   if (of.empty()) of.resize(1024);
-  Request& r = requests[{pc, of[me->linear]++ * 32 + me->warp}];
+  place.which = of[me->linear]++ * 32 + me->warp;
+  Request& r = requests[place];
   r.mask |= 1u << me->lane;
   r.address[me->lane] = uint64_t(a);
-  r.size = bytes, r.kind = kind, r.shared = shared;
+  r.size = bytes;
 }
 uint64_t sectors(const Request& r) {
   std::vector<uint64_t> of;
@@ -85,11 +95,11 @@ uint64_t wavefronts(const Request& r) {  // 4, 8 and 16 bytes a lane take 1, 2 a
   return total;
 }
 void flush() {
-  for (auto& [key, r] : requests) {
-    Line& l = lines[key.pc];
-    l.requests++, l.size = r.size, l.kind = r.kind, l.shared = r.shared;
+  for (auto& [place, r] : requests) {
+    Line& l = lines[{place.pc, place.kind, place.shared, 0}];
+    l.requests++, l.size = r.size;
     l.bytes += uint64_t(__builtin_popcount(r.mask)) * r.size;
-    l.units += r.shared ? wavefronts(r) : sectors(r);
+    l.units += place.shared ? wavefronts(r) : sectors(r);
   }
   requests.clear();
   occurrences.clear();
@@ -185,8 +195,8 @@ API size_t check_report(char* out, size_t room) {
     snprintf(line, sizeof line, "F\t%s\t%lx\t%lx\t%u\t%u\t%u\n", std::get<0>(key).c_str(), at(std::get<1>(key)), at(std::get<2>(key)), f.count, f.block, f.thread);
     text += line;
   }
-  for (auto& [pc, l] : lines) {
-    snprintf(line, sizeof line, "P\t%lx\t%d\t%d\t%d\t%lu\t%lu\t%lu\n", at(pc), l.shared, l.kind, l.size, l.requests, l.units, l.bytes);
+  for (auto& [place, l] : lines) {
+    snprintf(line, sizeof line, "P\t%lx\t%d\t%d\t%d\t%lu\t%lu\t%lu\n", at(place.pc), place.shared, place.kind, l.size, l.requests, l.units, l.bytes);
     text += line;
   }
   if (text.size() < room) __builtin_memcpy(out, text.c_str(), text.size() + 1);
