@@ -32,7 +32,8 @@ def verify(graph: Graph, after: str = "") -> None:
     Raises:
         InvalidGraphError: listing all that is broken, and the pass (`after`) that broke it.
     """
-    found = [p for g in graph.graphs() for p in _problems(g)]
+    lists: _Lists = {}
+    found = [p for g in graph.graphs() for p in _problems(g, lists)]
     if found:
         head = f"after {after}: " if after else ""
         shown = "\n  ".join(found[:20])
@@ -52,7 +53,11 @@ def check_types(graph: Graph) -> None:
         raise TypeInferenceError(f"{len(found)} operands do not fit their operators:\n  {shown}")
 
 
-def _problems(graph: Graph) -> Iterator[str]:
+_Lists = dict[tuple[int, str], bool]
+"""Whether a list, by identity, is one of a kind: inlined functions share long ones."""
+
+
+def _problems(graph: Graph, lists: _Lists) -> Iterator[str]:
     names: dict[str, Value] = {}
     for value in graph.values():
         if not value.name:
@@ -82,7 +87,7 @@ def _problems(graph: Graph) -> Iterator[str]:
         yield from _regions(op)
         known = op.schema
         if known is not None:
-            yield from _form(op, known)
+            yield from _form(op, known, lists)
             yield from _types(op, known)
 
 
@@ -110,7 +115,7 @@ def _regions(op: Op) -> Iterator[str]:
                 yield f"{op}: captures %{outer.name}: {two}, its {name} takes it as {one}"
 
 
-def _form(op: Op, known: Schema) -> Iterator[str]:
+def _form(op: Op, known: Schema, lists: _Lists) -> Iterator[str]:
     """Version, number of operands and results, attributes."""
     if op.version != known.since:
         yield f"{op}: no version {op.version} of {known.name} exists, {known.since} is in force"
@@ -126,7 +131,7 @@ def _form(op: Op, known: Schema) -> Iterator[str]:
         formal = known.attributes.get(name)
         if formal is None:
             yield f"{op}: {known.name}-{known.since} has no attribute {name!r}"
-        elif not _is_kind(given, formal.kind):
+        elif not _is_kind(given, formal.kind, lists):
             shown = f"{given!r} ({type(given).__name__})"
             yield f"{op}: attribute {name!r} is {shown}, {formal.kind} is expected"
 
@@ -142,11 +147,16 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def _is_kind(given: Attribute, kind: str) -> bool:
+def _is_kind(given: Attribute, kind: str, lists: _Lists) -> bool:
     if kind in _KINDS:
         return isinstance(given, _KINDS[kind])
-    allowed = _KINDS[kind.removesuffix("S")]
-    return isinstance(given, tuple) and all(isinstance(g, allowed) for g in cast("Any", given))
+    if not isinstance(given, tuple):
+        return False
+    key = id(given), kind
+    if key not in lists:
+        allowed = _KINDS[kind.removesuffix("S")]
+        lists[key] = all(isinstance(g, allowed) for g in cast("Any", given))
+    return lists[key]
 
 
 def _types(op: Op, known: Schema) -> Iterator[str]:

@@ -46,8 +46,8 @@ _LISTS = (
 
 def resolve(
     given: Iterable[AttributeProto], known: Mapping[str, AttributeProto] | None, where: str
-) -> list[AttributeProto]:
-    """A node's attributes with references to its function's own attributes replaced.
+) -> dict[str, AttributeProto]:
+    """A node's attributes by name, references to its function's own attributes replaced.
 
     A reference to an attribute that the call does not give and that has no default is left out.
 
@@ -65,17 +65,8 @@ def resolve(
                     f"{where}: attribute {attribute.name!r} refers to {attribute.ref_attr_name!r} "
                     "of a function, but stands outside of functions"
                 )
-            found[attribute.name] = _renamed(known.get(attribute.ref_attr_name), attribute.name)
-    return [a for a in found.values() if a is not None]
-
-
-def _renamed(attribute: AttributeProto | None, name: str) -> AttributeProto | None:
-    if attribute is None or attribute.name == name:
-        return attribute
-    made = onnx.AttributeProto()
-    made.CopyFrom(attribute)
-    made.name = name
-    return made
+            found[attribute.name] = known.get(attribute.ref_attr_name)
+    return {name: a for name, a in found.items() if a is not None}
 
 
 def decode_attribute(

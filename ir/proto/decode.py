@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir import schema
 from isomorph.ir.bulk import uncollected
 from isomorph.ir.errors import InvalidModelError, UnsupportedError
 from isomorph.ir.graph import Graph, Op, Value
+from isomorph.ir.merge import merge
 from isomorph.ir.proto.attributes import decode_attribute, resolve
 from isomorph.ir.proto.kept import (
     KEPT,
@@ -21,7 +23,7 @@ from isomorph.ir.proto.kept import (
 from isomorph.ir.proto.local import Functions
 from isomorph.ir.proto.metadata import read_metadata
 from isomorph.ir.proto.names import properties, utf8
-from isomorph.ir.proto.order import in_order
+from isomorph.ir.proto.order import MAX_DEPTH, in_order
 from isomorph.ir.proto.scope import Frame, Scope, join_captures
 from isomorph.ir.proto.sparse import decode_sparse
 from isomorph.ir.proto.tensors import External, decode_tensor
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from onnx import (
+        AttributeProto,
         FunctionProto,
         GraphProto,
         ModelProto,
@@ -42,8 +45,6 @@ if TYPE_CHECKING:
     )
 
     Emit = Callable[..., Op]
-
-MAX_DEPTH = 64
 
 SOURCE_KEY = "isomorph.source"
 """Node metadata under which the user's `file:line` is kept."""
@@ -129,6 +130,7 @@ class Decoder:
     def __init__(self, external: External | None, functions: Functions) -> None:
         self.external = external
         self.functions = functions
+        self.decoded: dict[int, tuple[AttributeProto, Any]] = {}
 
     def graph(self, proto: GraphProto, outer: Scope | None, frame: Frame, depth: int) -> Graph:
         """One graph; names that it does not define are taken from `outer` and captured."""
@@ -137,7 +139,7 @@ class Decoder:
     def scope(self, proto: GraphProto, outer: Scope | None, frame: Frame, depth: int) -> Scope:
         """The same, with what its names mean."""
         if depth > MAX_DEPTH:
-            raise UnsupportedError(f"subgraphs are nested deeper than {MAX_DEPTH}")
+            raise UnsupportedError(f"its subgraphs are nested deeper than {MAX_DEPTH} levels")
         graph = Graph(utf8(proto.name) or "graph")
         scope = Scope(graph, frame, outer)
         where = f"graph {graph.name!r}"
@@ -200,6 +202,9 @@ class Decoder:
         for name, tensor in sparse.items():
             weight = decode_sparse(tensor, _label(name), self.external)
             self._weight(scope, name, weight, tensor.values)
+        for info in proto.input if defaults else ():
+            if info.name in weights or info.name in sparse:
+                _check_default(info, scope.names[info.name])
 
     def _weight(self, scope: Scope, name: str, weight: Any, tensor: TensorProto) -> None:
         if utf8(name) in scope.names or not name:
@@ -240,7 +245,10 @@ class Decoder:
             inner.append(made)
             return made.graph
 
-        attributes = {a.name: decode_attribute(a, where, self.external, subgraph) for a in given}
+        attributes = {
+            name: self._attribute(a, where, subgraph, again=frame.attributes is not None)
+            for name, a in given.items()
+        }
         if node.op_type == "Constant" and not domain and "sparse_value" in attributes:
             attributes["value"] = attributes.pop("sparse_value")
         op = emit(
@@ -250,7 +258,7 @@ class Decoder:
             outputs=[_result_name(n, rename, frame.prefix) for n in node.output],
             domain=domain,
             version=schema.since_version(domain, node.op_type, opset) or opset,
-            captures=join_captures(scope, inner) if inner else (),
+            captures=join_captures(scope, inner, where) if inner else (),
         )
         if node.name:
             op.name = frame.prefix + node.name
@@ -263,7 +271,7 @@ class Decoder:
             op.source = read_source(metadata) or op.source
             op.metadata = metadata
         if frame.attributes is None:
-            op.kept = keep_node(node, given, op, properties=not plain)
+            op.kept = keep_node(node, given.values(), op, properties=not plain)
         self.bind(scope, node.output, op.outputs, where)
         if stated:
             for name, value in zip(node.output, op.outputs, strict=True):
@@ -271,6 +279,22 @@ class Decoder:
                 if info is not None and value is not None:
                     value.type = _stated_type(info, f"value {name!r}")
                     _describe(value, info)
+
+    def _attribute(
+        self,
+        proto: AttributeProto,
+        where: str,
+        subgraph: Callable[[GraphProto], Graph],
+        again: bool,
+    ) -> Any:
+        """One attribute; `again` says that it may come again: functions are called many times."""
+        if not again or proto.HasField("g") or proto.graphs:
+            return decode_attribute(proto, where, self.external, subgraph)
+        found = self.decoded.get(id(proto))
+        if found is None:
+            value = decode_attribute(proto, where, self.external, subgraph)
+            self.decoded[id(proto)] = found = proto, value
+        return found[1]
 
     def bind(
         self, scope: Scope, names: Iterable[str], values: Iterable[Value | None], where: str
@@ -297,7 +321,7 @@ class Decoder:
         node: NodeProto,
         function: FunctionProto,
         inputs: list[Value | None],
-        given: list[Any],
+        given: Mapping[str, AttributeProto],
         depth: int,
         emit: Emit,
         rename: Mapping[str, str],
@@ -313,7 +337,7 @@ class Decoder:
         key = (schema.normal_domain(function.domain), function.name, function.overload)
         prefix = f"{frame.prefix}{node.name or node.op_type}/"
         opsets = dict(frame.opsets) | read_opsets(function.opset_import, f"function {key[1]!r}")
-        attributes = {a.name: a for a in function.attribute_proto} | {a.name: a for a in given}
+        attributes = {a.name: a for a in function.attribute_proto} | dict(given)
         body = Scope(scope.graph, Frame(opsets, attributes, prefix, (*frame.callers, key)))
         wanted = {
             formal: rename.get(actual) or frame.prefix + actual
@@ -374,12 +398,24 @@ def _result_name(name: str, rename: Mapping[str, str] | None, prefix: str) -> st
     return (rename or {}).get(name) or prefix + name
 
 
+def _check_default(info: ValueInfoProto, value: Value) -> None:
+    """Before IR version 4 an initializer is an input too: both are one value, of one type."""
+    stated = _stated_type(info, f"input {info.name!r}")
+    try:
+        merge(stated, value.type or stated)
+    except ValueError:
+        raise InvalidModelError(
+            f"initializer {info.name!r} is {value.type}, but the input of the same name is stated "
+            f"to be {stated}"
+        ) from None
+
+
 def _label(name: str) -> str:
     return f"initializer {name!r}"
 
 
 def _repeated(names: list[str]) -> str:
-    return next((n for n in names if names.count(n) > 1), "")
+    return next((name for name, times in Counter(names).items() if times > 1), "")
 
 
 def _stated_type(info: ValueInfoProto, where: str) -> Any:

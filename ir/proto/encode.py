@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import onnx.helper
 
-from isomorph.ir.errors import InvalidGraphError
+from isomorph.ir.errors import InvalidGraphError, UnsupportedError
 from isomorph.ir.graph import EmptyList, Graph, Op, Value
 from isomorph.ir.proto.as_read import (
     SaidOfGraph,
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
     Scopes = tuple[set[str], ...]
     """Names visible around a graph, outermost graph first."""
+
+DEEPEST = 31
+"""Levels of subgraphs in a file: three messages each, of which protobuf's readers take 100."""
+
+_TRIES = 16
 
 _TYPES = (TensorType, SparseType, SequenceType, OptionalType, MapType)
 
@@ -98,11 +103,17 @@ class _Encoder:
         self.place = place
         self.value_infos = value_infos
         self.as_read = as_read
+        self.tried: dict[str, int] = {}
 
     def graph(
         self, graph: Graph, proto: GraphProto, outer: Mapping[Value, str], around: Scopes
     ) -> None:
         """Fill in one graph; `outer` names its captures, `around` are the names visible there."""
+        if len(around) > DEEPEST:
+            raise UnsupportedError(
+                f"graph {graph.name!r} lies deeper than {DEEPEST} levels of subgraphs; no "
+                "reader of the format takes more"
+            )
         said = SaidOfGraph(graph, kept_of(graph) if self.as_read else None)
         proto.name = graph.name
         if around and graph.doc:
@@ -143,9 +154,23 @@ class _Encoder:
         taken = {names[v] for v in graph.captures if self.as_read and graph.is_used(v)}
         for value in graph.values():
             if value not in names:
-                names[value] = name = _free_name(value.name, taken, () if self.as_read else around)
+                names[value] = name = self._free_name(
+                    value.name, taken, () if self.as_read else around
+                )
                 taken.add(name)
         return names
+
+    def _free_name(self, wanted: str, taken: set[str], around: Scopes) -> str:
+        """A name that nothing in the graph has, and nothing around it at that point."""
+        name, count = wanted, 0
+        while not name or name in taken or any(name in scope for scope in around):
+            count += 1
+            if count == _TRIES:  # many subgraphs want it: go on where the last one ended
+                count = max(count, self.tried.get(wanted, 0) + 1)
+            name = f"{wanted}__{count}"
+        if count >= _TRIES:
+            self.tried[wanted] = count
+        return name
 
     def _info(
         self,
@@ -257,15 +282,6 @@ class _Encoder:
                 f"{len(graph.captures)}"
             )
         return {inner: names[v] for inner, v in zip(graph.captures, outer, strict=True)}
-
-
-def _free_name(wanted: str, taken: set[str], around: Scopes) -> str:
-    """A name that nothing in the graph has, and nothing around it at that point."""
-    name, count = wanted, 0
-    while not name or name in taken or any(name in scope for scope in around):
-        count += 1
-        name = f"{wanted}__{count}"
-    return name
 
 
 def _describe(proto: onnx.ValueInfoProto | TensorProto, value: Value, *, ordered: bool) -> None:

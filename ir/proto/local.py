@@ -12,7 +12,7 @@ from isomorph.ir.proto.kept import take_in
 from isomorph.ir.proto.names import utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from onnx import FunctionProto, GraphProto, NodeProto
 
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 Key = tuple[str, str, str]
 """Domain, name, overload."""
 
-MOST_EXPANDED = 2_000_000
-"""Nodes that a model's function calls may expand to."""
+MOST_EXPANDED = 250_000
+"""Nodes that a model's function calls may expand to: some ten seconds of work."""
+
+MOST_WEIGHT = 1 << 28
+"""Bytes that their names and operands may take together."""
+
+_OPERAND = 64
+"""Bytes that an operand takes, in about."""
 
 MOST_NESTED = 64
 """Functions that may call each other in a row; expanding them recurses."""
@@ -69,26 +75,36 @@ class Functions:
 
         Raises:
             InvalidModelError: when functions call each other in a circle.
-            UnsupportedError: when they expand to too many nodes, or nest too deeply.
+            UnsupportedError: when they expand to too much, or nest too deeply.
         """
         if not self.known:
             return
-        calls = {key: list(self._calls(p.node)) for key, p in self.known.items()}
+        bodies = {key: self._body(p.node) for key, p in self.known.items()}
+        calls = {key: body[0] for key, body in bodies.items()}
         sizes: dict[Key, int] = {}
         depths: dict[Key, int] = {}
+        weights: dict[Key, int] = {}
         for start in calls:
             self._measure(start, calls, sizes)
         for key in sizes:  # callees come before their callers
             depths[key] = 1 + max((depths.get(c, 0) for c in calls[key]), default=0)
+            weights[key] = bodies[key][1] + sum(weights.get(c, 0) for c in calls[key])
         deepest = max(depths.values())
         if deepest > MOST_NESTED:
             raise UnsupportedError(
                 f"its local functions call each other {deepest} deep; up to {MOST_NESTED} are read"
             )
-        total = sum(sizes.get(key, 1) for g in graphs for key in self._calls(g.node))
+        called = [key for g in graphs for key in self._body(g.node)[0]]
+        total = sum(sizes[key] for key in called if key in sizes)
         if total > MOST_EXPANDED:
             raise UnsupportedError(
                 f"its local functions expand to {total} nodes; up to {MOST_EXPANDED} are read"
+            )
+        weight = sum(weights[key] for key in called if key in weights)
+        if weight > MOST_WEIGHT:
+            raise UnsupportedError(
+                f"its local functions expand to names and operands of {weight >> 20} MiB; up to "
+                f"{MOST_WEIGHT >> 20} are read"
             )
 
     def _measure(self, start: Key, calls: dict[Key, list[Key]], sizes: dict[Key, int]) -> None:
@@ -113,16 +129,23 @@ class Functions:
                     raise InvalidModelError(f"functions call each other in a circle: {circle}")
             stack.append(open_ends[0])
 
-    def _calls(self, nodes: Iterable[NodeProto]) -> Iterator[Key]:
-        """The key of every node, nested ones included."""
+    def _body(self, nodes: Iterable[NodeProto]) -> tuple[list[Key], int]:
+        """The key of every node, nested ones included, and what they take in memory, in about."""
+        found: list[Key] = []
+        weight = 0
         stack = [nodes]
         while stack:
             for node in stack.pop():
-                yield schema.normal_domain(node.domain), node.op_type, node.overload
+                found.append((schema.normal_domain(node.domain), node.op_type, node.overload))
+                names = (node.name, node.doc_string, *node.output)
+                weight += _OPERAND * (len(names) + len(node.input) + len(node.attribute))
+                weight += sum(map(len, names))
+                weight += sum(len(p.key) + len(p.value) for p in node.metadata_props)
                 for attribute in node.attribute:
                     if attribute.HasField("g"):
                         stack.append(attribute.g.node)
                     stack.extend(g.node for g in attribute.graphs)
+        return found, weight
 
 
 def _label(key: Key) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.ir.errors import InvalidModelError
+from isomorph.ir.errors import InvalidModelError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from onnx import GraphProto, NodeProto
+
+MAX_DEPTH = 64
+"""Levels of subgraphs within subgraphs, those of functions' bodies included."""
 
 
 def in_order(nodes: Sequence[NodeProto], known: Container[str], where: str) -> Sequence[NodeProto]:
@@ -53,24 +56,30 @@ def in_order(nodes: Sequence[NodeProto], known: Container[str], where: str) -> S
     return order
 
 
-def node_reads(node: NodeProto) -> set[str]:
-    """Names that a node reads, its subgraphs' references to names around it included."""
+def node_reads(node: NodeProto, depth: int = 0) -> set[str]:
+    """Names that a node reads, its subgraphs' references to names around it included.
+
+    Raises:
+        UnsupportedError: when subgraphs are nested too deep to be read.
+    """
     found = set(node.input)
     found.discard("")
     for attribute in node.attribute:
         for graph in _graphs(attribute):
-            found |= _outer_names(graph)
+            found |= _outer_names(graph, depth + 1)
     return found
 
 
-def _outer_names(graph: GraphProto) -> set[str]:
+def _outer_names(graph: GraphProto, depth: int) -> set[str]:
     """Names that a subgraph uses and does not define."""
+    if depth > MAX_DEPTH:
+        raise UnsupportedError(f"its subgraphs are nested deeper than {MAX_DEPTH} levels")
     inner = {i.name for i in graph.input} | {i.name for i in graph.initializer}
     inner |= {i.values.name for i in graph.sparse_initializer}
     used = {o.name for o in graph.output}
     for node in graph.node:
         inner.update(node.output)
-        used |= node_reads(node)
+        used |= node_reads(node, depth)
     return used - inner - {""}
 
 

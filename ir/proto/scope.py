@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.graph import Value
 
 if TYPE_CHECKING:
@@ -77,17 +78,30 @@ class Scope:
         return False
 
 
-def join_captures(scope: Scope, inner: Sequence[Scope]) -> list[Value]:
+MOST_CAPTURES = 1 << 20
+"""Captures that the subgraphs of one op may have together: each has those of all of them."""
+
+
+def join_captures(scope: Scope, inner: Sequence[Scope], where: str) -> list[Value]:
     """Give all subgraphs of one op the same captures, in the order of first use.
 
     Args:
         scope: around the op.
         inner: of its subgraphs; their graphs are changed.
+        where: the op, for errors.
 
     Returns:
         The values of `scope` that the op captures.
+
+    Raises:
+        UnsupportedError: when there are too many.
     """
     wanted = {name: value.type for sub in inner for name, value in sub.captured.items()}
+    if len(wanted) * len(inner) > MOST_CAPTURES:
+        raise UnsupportedError(
+            f"{where}: its {len(inner)} subgraphs use {len(wanted)} values from around them; up to "
+            f"{MOST_CAPTURES // len(inner)} are read for so many"
+        )
     for sub in inner:
         sub.graph.captures = [
             sub.captured.get(name) or sub.graph.add_capture(name, kind)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from isomorph.ir.dims import Dim, Expr, parse_dim, symbol
-from isomorph.ir.errors import InvalidModelError, SpecError
+from isomorph.ir.errors import InvalidModelError, SpecError, UnsupportedError
 from isomorph.ir.proto.names import utf8
 from isomorph.ir.types import (
     DType,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LONGEST_ARITHMETIC = 256
 _MOST_PRODUCTS = 6
+_DEEPEST_TYPE = 32
 
 
 def decode_dtype(number: int, where: str) -> DType:
@@ -37,8 +38,15 @@ def decode_dtype(number: int, where: str) -> DType:
         ) from None
 
 
-def decode_type(proto: TypeProto, where: str) -> Type | None:
-    """The type a message states, `None` when it states none."""
+def decode_type(proto: TypeProto, where: str, depth: int = 0) -> Type | None:
+    """The type a message states, `None` when it states none.
+
+    Raises:
+        InvalidModelError: for element types that do not exist, and dims that are negative.
+        UnsupportedError: for types that are nested too deep.
+    """
+    if depth > _DEEPEST_TYPE:
+        raise UnsupportedError(f"{where}: its type is nested deeper than {_DEEPEST_TYPE} levels")
     match proto.WhichOneof("value"):
         case "tensor_type":
             return _tensor(proto.tensor_type, where)
@@ -46,13 +54,13 @@ def decode_type(proto: TypeProto, where: str) -> Type | None:
             found = _tensor(proto.sparse_tensor_type, where)
             return None if found is None else SparseType(found.dtype, found.shape)
         case "sequence_type":
-            inner = decode_type(proto.sequence_type.elem_type, where)
+            inner = decode_type(proto.sequence_type.elem_type, where, depth + 1)
             return None if inner is None else SequenceType(inner)
         case "optional_type":
-            inner = decode_type(proto.optional_type.elem_type, where)
+            inner = decode_type(proto.optional_type.elem_type, where, depth + 1)
             return None if inner is None else OptionalType(inner)
         case "map_type":
-            inner = decode_type(proto.map_type.value_type, where)
+            inner = decode_type(proto.map_type.value_type, where, depth + 1)
             key = decode_dtype(proto.map_type.key_type, where)
             return None if inner is None else MapType(key, inner)
         case _:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 NEWEST_IR = 14
 """The newest version of the file format that is understood here."""
 
+LONGEST = 4000
+"""Characters of an error."""
+
 MAPPED_FROM = 1 << 24
 """Files of at least so many bytes are mapped, smaller ones read."""
 
@@ -110,10 +113,16 @@ def _checked(
         graph = decode_model(proto, external, keep_functions=keep_functions)
         verify(graph)
     except InvalidGraphError as error:
-        raise InvalidModelError(f"{label}: it breaks its operators' definitions: {error}") from None
+        text = f"{label}: it breaks its operators' definitions: {error}"
+        raise InvalidModelError(_short(text)) from None
     except (InvalidModelError, UnsupportedError) as error:
-        raise type(error)(f"{label}: {error}") from None
+        raise type(error)(_short(f"{label}: {error}")) from None
     return graph
+
+
+def _short(text: str) -> str:
+    """An error without the middle of what a file may have made megabytes long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} … {text[-300:]}"
 
 
 def _noted(graph: Graph, unknown: str) -> Graph:
