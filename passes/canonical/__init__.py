@@ -9,6 +9,7 @@ from isomorph.passes.canonical.fold import FoldConstants
 from isomorph.passes.canonical.gemm import SPLIT_GEMM
 from isomorph.passes.canonical.infer_shapes import InferShapes
 from isomorph.passes.canonical.reshape_chains import RESHAPE_CHAINS
+from isomorph.passes.canonical.sequences import SEQUENCES
 from isomorph.passes.canonical.transpose_chains import TRANSPOSE_CHAINS
 from isomorph.passes.manager import Pipeline
 
@@ -18,6 +19,7 @@ CANONICAL = Pipeline(
         InferShapes(),
         FoldConstants(),
         CLEAN,
+        SEQUENCES,
         TRANSPOSE_CHAINS,
         RESHAPE_CHAINS,
         SPLIT_GEMM,
