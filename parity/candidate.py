@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import onnx
+from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
 from isomorph.ir.graph import Graph, Op, Value, copy_graph
 from isomorph.ir.interpret import Program
@@ -36,7 +37,10 @@ class Candidate:
         path: of the file.
         graph: decoded from that file, as read.
         inputs, outputs: as declared.
+        device: of our own kernels, where it runs on them.
     """
+
+    device: str | None = None
 
     def __init__(self, model: Graph | str | Path, worker: Worker) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="isomorph-parity-"))
@@ -107,6 +111,10 @@ class Candidate:
             self._bodies[key] = self._instrument(made, label, {b: a for a, b in new.items()})
         given = [c for c, w in zip(captures, weights, strict=True) if w is None]
         return self._observe(self._bodies[key], given)
+
+    def save(self, path: Path) -> None:
+        """Put a copy of the file there, and of its data beside it."""
+        _copy_model(self.path, path)
 
     def beside(self, model: Graph | Path) -> Candidate:
         """Another model on the same worker."""
@@ -231,3 +239,18 @@ class _DataFile:
         for key, value in (("location", self.path.name), ("offset", offset), ("length", length)):
             made.external_data.add(key=key, value=str(value))
         return made
+
+
+def _copy_model(source: Path, target: Path) -> None:
+    """The file, and its external data under their own names, from inside its folder alone."""
+    shutil.copyfile(source, target)
+    model = onnx.ModelProto.FromString(source.read_bytes())
+    home = source.parent.resolve()
+    for tensor in model.graph.initializer:
+        if not uses_external_data(tensor):
+            continue
+        location = Path(ExternalDataInfo(tensor).location)
+        data, copy = (home / location).resolve(), target.parent / location
+        if data.is_relative_to(home) and ".." not in location.parts and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(data, copy)

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.budget import BudgetError, paused
-from isomorph.ir.errors import IsomorphError
+from isomorph.exporters.onnx.writer import write
+from isomorph.exporters.target import Target
+from isomorph.ir import schema
+from isomorph.ir.budget import paused
+from isomorph.ir.errors import IsomorphError, UnsupportedError
 from isomorph.ir.graph import Graph, Op
 from isomorph.ir.interpret import Program
 from isomorph.parity.candidate import Candidate
 from isomorph.parity.group import judge_group
 from isomorph.parity.sources import read
 from isomorph.parity.structure import ports
-from isomorph.parity.verdict import Status
 from isomorph.parity.well import Finding
 from isomorph.runtime.device import Run, compile_graph
 from isomorph.runtime.plan import tensor
@@ -44,7 +46,7 @@ class Compiled(Candidate):
                 f"{run!r} cannot be verified: device {run.device!r} runs no kernels of ours; "
                 "verify its model instead"
             )
-        self._run, self._engine = run, run.engine
+        self._run, self._engine, self.device = run, run.engine, run.device
         self.graph = run.graph
         self.inputs, self.outputs = ports(run.graph.inputs), ports(run.graph.outputs)
         self.program = Program(run.graph, wide=True)
@@ -89,10 +91,8 @@ class Compiled(Candidate):
             results = [values[v] for v in step.op.results]
             try:
                 finding = judge_group(step.op, operands, captured, results)
-            except BudgetError:
-                raise
-            except Exception as error:  # noqa: BLE001 - as in nodes: what cannot be evaluated is not judged
-                finding = Finding(Status.PASS, f"not judged: {type(error).__name__}: {error}")
+            except UnsupportedError as error:
+                finding = Finding(reason=f"not judged: {error}")
             sink(self._label(step), finding)
 
     def _label(self, step: Step) -> Op:
@@ -104,6 +104,12 @@ class Compiled(Candidate):
             made.outputs = op.outputs
             self._labels[name, step.title] = made
         return self._labels[name, step.title]
+
+    def save(self, path: Path) -> None:
+        """Write the graph, in operators of the versions it has."""
+        newest = schema.CANONICAL[""]
+        opset = self.graph.opsets.get("") or newest
+        write(self.graph, path, Target(opset, schema.ir_version_for(newest), "reference"))
 
     def beside(self, model: Graph | Path) -> Candidate:
         graph = model if isinstance(model, Graph) else read(model)

@@ -124,7 +124,7 @@ def verify(
                 if not unusable:
                     run.go(samples)
                 verdict = run.verdict(problems, time.monotonic() - started)
-                if verdict.exit_code in {3, 4} and not isinstance(model, Compiled):
+                if verdict.exit_code in {3, 4}:
                     verdict = run.with_replay(verdict, replay_folder)
             finally:
                 run.court.close()

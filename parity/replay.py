@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
     from isomorph.parity.sources import Reference
     from isomorph.parity.verdict import Verdict
 
-TEST = '''"""Shows a failed parity case again: run it with pytest, onnxruntime and numpy."""
+TEST = '''"""Shows a failed parity case again: run it with pytest, {needs} and numpy."""
 
 import json
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
+import {needs}
 
 HERE = Path(__file__).parent
 REASON = {reason!r}
@@ -56,14 +55,8 @@ def test_replay():
     """The model's outputs lie within rounding of what the reference gives in float64."""
     case = np.load(HERE / "case.npz", allow_pickle=False)
     names = json.loads((HERE / "case.json").read_text("utf-8"))
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(
-        str(HERE / names["model"]), options, providers=["CPUExecutionProvider"]
-    )
     given = {{name: value(how, case) for name, how in names["inputs"].items()}}
-    results = session.run(None, given)
+    results = run(str(HERE / names["model"]), given)
     assert len(results) == names["outputs"], f"{{len(results)}} outputs. {{REASON}}"
     for i, result in enumerate(results):
         count = names["tensors"][i]
@@ -92,6 +85,25 @@ def compare(place, got, case, names):
         same &= (got != 0) | (wanted != 0) | (np.signbit(got) == np.signbit(wanted))
         good = same | (np.abs(got - wanted) <= allowed)
     assert good.all(), f"output {{place}}: {{int((~good).sum())}} elements are off. {{REASON}}"
+
+
+{runs}'''
+
+ONNXRUNTIME = '''def run(model, given):
+    """What onnxruntime gives, without its optimizer."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session.run(None, given)
+'''
+
+KERNELS = '''def run(model, given):
+    """What the kernels give, once each of them is within its bounds on its own operands."""
+    compiled = isomorph.compile(model, device={device!r})
+    verdict = isomorph.verify(model, compiled, samples=[list(given.values())], cases=1)
+    assert verdict.exit_code == 0, f"{{verdict}}. {{REASON}}"
+    return [*compiled(**given)]
 '''
 
 
@@ -119,7 +131,7 @@ def write(
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
     name = "model.onnx"
-    _copy_model(model.path, path / name)
+    model.save(path / name)
     arrays: dict[str, np.ndarray] = {}
     given = {
         v.name: _stored(a, f"input_{i}", arrays)
@@ -155,7 +167,13 @@ def write(
         "reason": reason,
     }
     (path / "case.json").write_text(json.dumps(names, indent=2), "utf-8")
-    (path / "test_replay.py").write_text(TEST.format(reason=reason), "utf-8")
+    needs, runs_it = (
+        ("onnxruntime", ONNXRUNTIME)
+        if model.device is None
+        else ("isomorph", KERNELS.format(device=model.device))
+    )
+    text = TEST.format(reason=reason, needs=needs, runs=runs_it)
+    (path / "test_replay.py").write_text(text, "utf-8")
     (path / "verdict.txt").write_text(str(verdict) + "\n", "utf-8")
     return path
 
@@ -189,21 +207,3 @@ def _allowed(wanted: Any, exact: Any, got: Any) -> np.ndarray:
     with np.errstate(all="ignore"):
         off: np.ndarray = np.abs(exact - got)
         return np.where(np.isfinite(off), 1.5 * off, 0.0)
-
-
-def _copy_model(source: Path, target: Path) -> None:
-    """The file, and its external data under their own names, from inside its folder alone."""
-    import onnx
-    from onnx.external_data_helper import ExternalDataInfo, uses_external_data
-
-    shutil.copyfile(source, target)
-    model = onnx.ModelProto.FromString(source.read_bytes())
-    home = source.parent.resolve()
-    for tensor in model.graph.initializer:
-        if not uses_external_data(tensor):
-            continue
-        location = Path(ExternalDataInfo(tensor).location)
-        data, copy = (home / location).resolve(), target.parent / location
-        if data.is_relative_to(home) and ".." not in location.parts and not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(data, copy)
