@@ -13,9 +13,9 @@ import ml_dtypes
 import numpy as np
 
 from isomorph.parity import known_attention as attention
+from isomorph.parity import known_signal as signal
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity.arrays import is_double
-from isomorph.parity.tolerance.fourier import signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,30 +128,6 @@ def _of_nan(case: Case) -> np.ndarray:
     return np.isnan(case.truth) & any(not bool(np.isfinite(v).all()) for v in floats)
 
 
-def _chirp(case: Case) -> np.ndarray:
-    """What angles of up to πn, computed in the result's format, cost a transform of n points.
-
-    Each of the three chirps of Bluestein's algorithm has an angle that is rounded four times.
-    """
-    points, total, _ = signals(case.op, case.operands)
-    if not points & (points - 1):
-        return np.zeros(case.got.shape, bool)
-    limit = 12 * np.pi * points * case.unit.u * total
-    if case.op.attr("inverse", 0):
-        limit = limit / points + 2.0**-24 * np.abs(case.truth)  # 1 / n is a float32
-    return case.error <= limit
-
-
-def _mirrored(case: Case) -> np.ndarray:
-    """A one-sided inverse of a length that its operand's frequencies are not those of."""
-    if not (case.op.attr("inverse", 0) and case.op.attr("onesided", 0)):
-        return np.zeros(case.got.shape, bool)
-    points, _, _ = signals(case.op, case.operands)
-    stated = case.operands[2] if len(case.operands) > 2 else None
-    axis = case.op.attr("axis", 1) if case.op.version < 20 else -2 if stated is None else stated
-    return np.asarray(points // 2 + 1 != case.x.shape[int(axis)])
-
-
 def _softplus(case: Case) -> np.ndarray:
     """Infinities, clamped or not, that a Softplus among the gates' functions makes."""
     names = [str(a).lower() for a in case.op.attr("activations", ()) or ()]
@@ -261,39 +237,15 @@ KNOWN = (
         "Eigen's arc functions, measured",
     ),
     Divergence(
-        frozenset({"LSTM"}),
-        lambda case: np.asarray(case.op.attr("clip") is not None),
-        "clip is not applied to what the last activation is given",
-        "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
-    ),
-    Divergence(
-        frozenset({"LSTM", "GRU", "RNN"}),
-        _softplus,
-        "Softplus among the activations overflows to infinity above 88",
-        "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, measured",
-    ),
-    Divergence(
-        frozenset({"Range"}),
-        _summed,
-        "the step is added again and again: errors accumulate with the length",
-        "onnxruntime/core/providers/cpu/generator/range.cc",
-    ),
-    Divergence(
-        frozenset({"LSTM", "GRU", "RNN"}),
-        _of_nan,
-        "the gates clamp NaN away: NaN, or infinities that cancel, give numbers",
-        "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, measured",
-    ),
-    Divergence(
         frozenset({"DFT", "STFT"}),
-        _chirp,
+        _of(signal.chirped),
         "where the length is no power of two, angles of up to πn are rounded to the result's "
         "format: 2·10⁻⁴ of the largest result at 1000 points in float32",
         "onnxruntime/core/providers/cpu/signal/dft.cc, dft_bluestein_z_chirp",
     ),
     Divergence(
         frozenset({"DFT"}),
-        _mirrored,
+        _of(signal.mirrored),
         "a one-sided inverse of another length than its operand's frequencies are of neither "
         "crops nor pads them",
         "onnxruntime/core/providers/cpu/signal/dft.cc, measured",

@@ -66,19 +66,29 @@ def signals(op: Op, operands: Sequence[Any]) -> tuple[int, np.ndarray, np.ndarra
 
     A one-sided operand of an inverse stands for its mirror image too.
     """
-    given = [*operands, None, None, None]
-    call = Call(op, wide=True)
-    if op.type == "STFT":
-        x = frames_of(call, *given[:4])
-        axis, points, twice = 2, x.shape[2], 1
-    else:
-        x, length, stated = given[:3]
-        axis = dft_axis(call, x.ndim, stated)
-        points = dft_length(call, x, length, axis)
-        twice = 2 if op.attr("inverse", 0) and op.attr("onesided", 0) else 1
-        at = np.arange(min(points, x.shape[axis]))
-        x = np.take(x, at, axis)
+    x, axis, _ = read(op, operands)
+    points = x.shape[axis]
+    if op.type == "DFT":
+        given = [*operands, None]
+        points = dft_length(Call(op, wide=True), np.asarray(given[0]), given[1], axis)
+    twice = 2 if op.attr("inverse", 0) and op.attr("onesided", 0) and op.type == "DFT" else 1
     over = (axis, x.ndim - 1)
     total = twice * np.abs(x).sum(over, keepdims=True)
     norm = np.sqrt(twice * (x * x).sum(over, keepdims=True))
     return points, total, norm
+
+
+def read(op: Op, operands: Sequence[Any]) -> tuple[np.ndarray, int, int]:
+    """What is transformed, parts last; along which axis; and its size there before it was cropped.
+
+    STFT's frames are multiplied by the window.
+    """
+    call, given = Call(op, wide=True), [*operands, None, None, None]
+    if op.type == "STFT":
+        frames = frames_of(call, *given[:4])
+        return frames, 2, frames.shape[2]
+    x, length, stated = given[:3]
+    axis = dft_axis(call, x.ndim, stated)
+    points, size = dft_length(call, x, length, axis), x.shape[axis]
+    wanted = points // 2 + 1 if op.attr("inverse", 0) and op.attr("onesided", 0) else points
+    return np.take(x, np.arange(min(wanted, size)), axis), axis, size

@@ -115,7 +115,8 @@ class _Sampler:
     def _limited(self, place: Value) -> Value:
         """A place that an integer can hold; NaN is outside."""
         build, low, high = self.build, self._float(-FARTHEST), self._float(FARTHEST)
-        return build("Clip", build("Where", build("IsNaN", place), low, place), low, high)
+        place = build("Where", build("IsNaN", place), low, place)
+        return build("Max", build("Min", place, high), low)
 
     def _outer(self, t: Value, s: Value) -> Value:
         """The weight a·t·s² of an outer element."""
@@ -156,11 +157,16 @@ class _Sampler:
         index = indices[0] if len(indices) == 1 else build("Concat", *indices, axis=-1)
         read = build("GatherND", rows, index, batch_dims=1)
         if there is not None:
-            read = build("Where", build("Unsqueeze", there, last), read, self._nothing(rows))
+            read = self._or_nothing(build("Unsqueeze", there, last), read)
         return read if weight is None else build("Mul", read, build("Unsqueeze", weight, last))
 
-    def _nothing(self, rows: Value) -> Value:
-        kind = rows.type.dtype if isinstance(rows.type, TensorType) else self.dtype
+    def _or_nothing(self, there: Value, read: Value) -> Value:
+        """What was read where it is there, else what pads."""
+        kind = read.type.dtype if isinstance(read.type, TensorType) else self.dtype
+        if kind is DType.BOOL:
+            return self.build("And", there, read)
         if kind is DType.STRING:
-            return self.build.patch.weight(Weight.of(np.array("", object), kind))
-        return self.build.const(0, kind)
+            nothing = self.build.patch.weight(Weight.of(np.array("", object), kind))
+        else:
+            nothing = self.build.const(0, kind)
+        return self.build("Where", there, read, nothing)
