@@ -172,6 +172,16 @@ def body(
     return made
 
 
+@cache
+def has_body(domain: str, name: str, version: int) -> bool:
+    """Whether a version of an operator is defined by a function body, too."""
+    since = since_version(domain, name, version)
+    if since is None:
+        return False
+    raw = _raw(domain, name, since)
+    return bool(raw.has_function or raw.has_context_dependent_function)
+
+
 def ir_version_for(opset: int) -> int:
     """The lowest IR version whose release defined this opset of the default domain."""
     for row in onnx.helper.VERSION_TABLE:

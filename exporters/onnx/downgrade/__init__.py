@@ -1,7 +1,8 @@
 """Every op at the version that the target opset means.
 
 One table per family (`DOWNGRADES`): (domain, op) → {version: step that leaves it}. At an op's
-first version the step decomposes it into older ops. `SAME` holds only for what the older schema
+first version the step decomposes it into older ops; where a table has no row, the function body of
+the op's definition, if there is one, takes its place. `SAME` holds only for what the older schema
 allows: element types and attributes are checked here.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.exporters.onnx.downgrade._body import by_body, has_body
 from isomorph.ir import schema
 from isomorph.ir.captures import own_constants
 from isomorph.ir.opdef import Manifest
@@ -55,6 +57,8 @@ def _next(op: Op, opset: int) -> tuple[int, Rewrite | Same] | None:
         )
     earlier = [v for v in schema.versions(op.domain, op.type) if v < op.version]
     step = (DOWNGRADES.get(op.key) or {}).get(op.version)
+    if step is None and has_body(op):
+        step = by_body
     if step is None:
         raise InexpressibleError(
             f"{op.type}-{op.version} has no equivalent below opset {op.version}",
