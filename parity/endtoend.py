@@ -14,6 +14,7 @@ from isomorph.parity.arrays import is_double, is_float, largest
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, difference_of_form, form
 from isomorph.parity.noise import Perturbation, Spread, probe
+from isomorph.parity.steps import Steps
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Status
 from isomorph.parity.well import FURTHER
@@ -72,6 +73,7 @@ def _compare(
     """One finding per tensor of the outputs."""
     spreads: list[Spread] | None = None
     reached: float | None = None
+    steps: Steps | None = None
     found: list[Finding] = []
     every = zip(truth.tensors, plain.tensors, optimized.tensors, strict=True)
     for index, (t, p, o) in enumerate(every):
@@ -95,6 +97,9 @@ def _compare(
             reached = _reached(candidate, inputs) if reached is None else reached
             if reached >= Unit.of(DType.of(p.dtype)).top / 4:
                 judged = Finding(Status.RUNTIME, f"{OVERFLOW}: {problem}")
+        if judged.status in (Status.FAIL, Status.SUSPECT):
+            steps = steps or Steps(candidate, inputs, truth, FACTOR * _unit(plain))
+            judged = steps.judge(index, p, o, judged)
         found.append(judged)
     return found
 
@@ -128,8 +133,7 @@ def noise_of_precision(
     candidate: Candidate, inputs: Sequence[Any], truth: Leaves, plain: Leaves
 ) -> list[Spread]:
     """How each tensor moves when every float is rounded to the precision that the outputs have."""
-    units = [Unit.of(DType.of(p.dtype)).u for p in plain.tensors if is_float(p)]
-    unit = max(units, default=2.0**-24)
+    unit = _unit(plain)
     spreads = [Spread.none(t) for t in truth.tensors]
 
     def evaluate(seed: int) -> list[Any]:
@@ -137,6 +141,12 @@ def noise_of_precision(
 
     probe(evaluate, truth, spreads, range(PROBES))
     return spreads
+
+
+def _unit(plain: Leaves) -> float:
+    """The unit roundoff of the coarsest output; float32's where none is a float."""
+    units = [Unit.of(DType.of(p.dtype)).u for p in plain.tensors if is_float(p)]
+    return max(units, default=2.0**-24)
 
 
 def finite_where_expected(got: np.ndarray, truth: np.ndarray, unit: Unit) -> np.ndarray:
