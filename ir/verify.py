@@ -9,6 +9,7 @@ import numpy as np
 from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
 from isomorph.ir.graph import Graph, Op
 from isomorph.ir.types import (
+    DType,
     MapType,
     OptionalType,
     SequenceType,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isomorph.ir.graph import Attribute, Value
-    from isomorph.ir.schema import Schema
+    from isomorph.ir.schema import AttributeDef, Schema
     from isomorph.ir.types import Type
 
 
@@ -121,6 +122,10 @@ def _form(op: Op, known: Schema, lists: _Lists) -> Iterator[str]:
         yield f"{op}: no version {op.version} of {known.name} exists, {known.since} is in force"
     if not known.min_inputs <= len(op.inputs) <= known.max_inputs:
         yield f"{op}: {len(op.inputs)} inputs, {known.min_inputs} to {known.max_inputs} are allowed"
+    for index, value in enumerate(op.inputs):
+        formal = known.input(index)
+        if value is None and formal is not None and not formal.optional:
+            yield f"{op}: operand {index} ({formal.name}) is absent, {known.name} needs it"
     if not known.min_outputs <= len(op.outputs) <= known.max_outputs:
         allowed = f"{known.min_outputs} to {known.max_outputs} are allowed"
         yield f"{op}: {len(op.outputs)} outputs, {allowed}"
@@ -134,6 +139,29 @@ def _form(op: Op, known: Schema, lists: _Lists) -> Iterator[str]:
         elif not _is_kind(given, formal.kind, lists):
             shown = f"{given!r} ({type(given).__name__})"
             yield f"{op}: attribute {name!r} is {shown}, {formal.kind} is expected"
+        elif formal.kind == "INT" and name in _NAMES_OF_DTYPES and _is_no_dtype(given, formal):
+            expected = f"an element type, 1 to {max(_NUMBERS)}, is expected"
+            yield f"{op}: attribute {name!r} is {given!r}; {expected}"
+
+
+_NAMES_OF_DTYPES = frozenset(
+    (
+        "to",
+        "dtype",
+        "output_dtype",
+        "output_datatype",
+        "stash_type",
+        "softmax_precision",
+        "precision",
+    )
+)
+"""Attributes that are element types by number."""
+
+_NUMBERS = frozenset(d.value for d in DType)
+
+
+def _is_no_dtype(given: Attribute, formal: AttributeDef) -> bool:
+    return given not in _NUMBERS and given != formal.default
 
 
 _KINDS: dict[str, tuple[type, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,9 @@ class ExternalData:
 
     A location is a relative path without `..`. What it leads to, symbolic links followed, must lie
     in the model's folder (the one it is named in, or the one it really lies in, as in caches that
-    are made of links), and be a regular file that has the bytes.
+    are made of links), and be a regular file that has the bytes. A hard link is such a file:
+    nothing tells it from the other names that it has. Two tensors have the same bytes or different
+    ones: what overlaps in part is damaged, or made to grow when it is written.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class ExternalData:
         self._own, self._token, self._ranges = own, token, ranges
         self._by_location: dict[str, MappedFile] = {}
         self._by_identity: dict[Identity, MappedFile] = {}
+        self._taken: dict[Identity, list[tuple[int, int, str]]] = {}
 
     def __call__(self, proto: TensorProto, length: int) -> FileRange:
         """Where the bytes of a tensor are; raises InvalidModelError when they cannot be there."""
@@ -64,7 +68,26 @@ class ExternalData:
                 f"{where}: its data is at bytes {offset} to {offset + length} of {location!r}, "
                 f"which has {file.size}; the file is truncated, or belongs to another model"
             )
+        if length:
+            self._take(file, offset, offset + length, proto.name, location)
         return FileRange(file, offset, length)
+
+    def _take(self, file: MappedFile, start: int, end: int, name: str, location: str) -> None:
+        """Refuse bytes that are in part another tensor's; all of them may be: they are shared."""
+        taken = self._taken.setdefault(file.identity, [])
+        at = bisect_left(taken, (start,))
+        after = taken[at] if at < len(taken) else (end, end, "")
+        if after[:2] == (start, end):
+            return
+        before = taken[at - 1] if at else (0, 0, "")
+        for first, last, other in (before, after):
+            if first < end and start < last:
+                raise InvalidModelError(
+                    f"tensor {name!r}: its data is at bytes {start} to {end} of {location!r}, of "
+                    f"which tensor {other!r} has {first} to {last}; tensors share all of their "
+                    "bytes or none"
+                )
+        taken.insert(at, (start, end, name))
 
     def _file(self, location: str, where: str) -> MappedFile:
         if location in self._by_location:

@@ -1,0 +1,47 @@
+"""What the fuzzer found, made small: each once ended in something other than a typed error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx.parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+HEAD = '<ir_version: 10, opset_import: ["": 21, "my.ops": 3]>'
+
+
+def model(body: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f"{HEAD}\n{body}")
+
+
+def text(body: str) -> bytes:
+    return model(body).SerializeToString()
+
+
+def absent_operand() -> bytes:
+    made = model("g (float x) => (float y) { y = Reciprocal (x) }")
+    made.graph.node[0].input[0] = ""
+    return made.SerializeToString()
+
+
+REGRESSIONS: dict[str, Callable[[], bytes]] = {
+    "a required operand is absent": absent_operand,
+    "an attribute names no element type": lambda: text("""
+        g (float[2] x) => (float[2] y) { y = Cast <to = 256> (x) }
+    """),
+    "operands of which no type is stated do not fit": lambda: text("""
+        g (float[2] x, int64[2] i) => (float[2] y) { h = Exp(x)  k = Abs(i)  y = Add(h, k) }
+    """),
+    "a subgraph captures a constant twice once equal ones are one": lambda: text("""
+        g (bool up) => (float[2] y) <float[2] v = {1, 2}, float[2] w = {1, 2}> {
+            y = If (up) <then_branch = t () => (float[2] p) { p = Mul (v, w) },
+                         else_branch = e () => (float[2] q) { q = Neg (w) }>
+        }
+    """),
+    "a string is no text": lambda: text("""
+        g (float[2] x) => (float[2] y) { y = my.ops.Use <s = "QQ"> (x) }
+    """).replace(b"QQ", b"\xff\xfe"),
+}
