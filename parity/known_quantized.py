@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 WEIGHTS = {"ConvInteger": 1, "QLinearConv": 3}
 """The operand whose first axis runs over results, all others over what is summed."""
 BEYOND_INT32 = 2.0**31
+NOTHING = (
+    "a sum of nothing is whatever lies in memory "
+    "[matmul_integer.cc, quantize_linear_matmul.cc, qlinearconv.cc, measured]"
+)
 
 
 def explain(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
     """Why a quantized result differs, when it is known; every differing element must fit."""
     if op.domain:
         return ""
-    if _sums_nothing(op, operands):
-        return (
-            "a sum of nothing is whatever lies in memory "
-            "[matmul_integer.cc, quantize_linear_matmul.cc, qlinearconv.cc, measured]"
-        )
+    if sums_nothing(op, operands):
+        return NOTHING
     if op.type == "QuantizeLinear" and wanted.dtype.kind in "iuV":
         to = DType.of(wanted.dtype)
         if not to.is_integer:
@@ -44,7 +45,10 @@ def explain(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray
     return ""
 
 
-def _sums_nothing(op: Op, operands: Sequence[Any]) -> bool:
+def sums_nothing(op: Op, operands: Sequence[Any]) -> bool:
+    """Whether an op sums products of no terms at all."""
+    if op.domain:
+        return False
     if op.type in {"MatMulInteger", "QLinearMatMul"}:
         return np.shape(operands[0])[-1:] == (0,)
     if op.type in WEIGHTS:

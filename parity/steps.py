@@ -16,6 +16,7 @@ import numpy as np
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity.arrays import is_float
 from isomorph.parity.finding import Finding
+from isomorph.parity.known_quantized import NOTHING, sums_nothing
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.rewrites import Rewrites
 from isomorph.parity.tolerance import tolerance_of
@@ -24,7 +25,7 @@ from isomorph.parity.verdict import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isomorph.ir.graph import Graph
+    from isomorph.ir.graph import Graph, Op
     from isomorph.parity.candidate import Candidate
     from isomorph.parity.leaves import Leaves
 
@@ -54,7 +55,11 @@ class Steps:
 
     def judge(self, index: int, plain: Any, optimized: Any, finding: Finding) -> Finding:
         """A finding on one tensor, or what explains it."""
-        if not self._jumps or np.shape(plain) != np.shape(optimized):
+        if np.shape(plain) != np.shape(optimized):
+            return finding
+        if self._sums_nothing():
+            return Finding(Status.RUNTIME, NOTHING)
+        if not self._jumps:
             return finding
         for count in PROBES:
             self._own = self._probed(self._own, count, None)
@@ -66,6 +71,18 @@ class Steps:
             if _explained(plain, optimized, self._known[index]):
                 return Finding(Status.RUNTIME, "; ".join(self._rewrites.words))
         return finding
+
+    def _sums_nothing(self) -> bool:
+        """Whether a node's result is whatever lies in memory, which each session has its own of."""
+        found = False
+
+        def watch(op: Op, operands: list[Any], _: list[Any]) -> None:
+            nonlocal found
+            found = found or sums_nothing(op, operands)
+
+        if any(np.size(v) == 0 for v in self._inputs):
+            self._candidate.program.run(self._inputs, watch=watch)
+        return found
 
     def _probed(self, spreads: list[Spread], count: int, known: Rewrites | None) -> list[Spread]:
         """The spreads after at least so many probes."""
