@@ -13,12 +13,13 @@ from isomorph.ir.budget import BudgetError, Limits, bounded, current
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
-from isomorph.parity import exact, locate, weak
+from isomorph.parity import locate, weak
 from isomorph.parity.arrays import is_float
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
-from isomorph.parity.leaves import Leaves, leaves, type_of
+from isomorph.parity.leaves import Leaves, formed_otherwise, leaves, type_of
+from isomorph.parity.nearness import changed, distance
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, RefusedError
@@ -62,20 +63,6 @@ class Case:
     def size(self) -> int:
         """Elements of all inputs together."""
         return sum(int(np.size(t)) for v in self.inputs for _, t in leaves(v))
-
-
-STEADY = 1e-9
-"""Two evaluations of the same may differ by this, relatively: sums depend on how memory lies."""
-
-
-def _changed(first: Any, second: Any) -> bool:
-    """Whether two evaluations of the same differ by more than an order of summation."""
-    if not (is_float(first) and is_float(second) and np.shape(first) == np.shape(second)):
-        return bool(exact.differs(second, first))
-    with np.errstate(all="ignore"):
-        one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
-        top = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
-        return not np.allclose(other, one, rtol=STEADY, atol=STEADY * top, equal_nan=True)
 
 
 class Court:
@@ -215,14 +202,14 @@ class Court:
                 case, f"the reference returns {len(wanted)} outputs, the candidate {len(plain)}"
             )
             return
-        broken = self._structure(case, wanted, plain)
+        broken, odd = self._structure(case, wanted, got, plain)
         if len(broken) < len(plain):
             for index, finding in enumerate(self._compared(case, wanted, got, plain)):
                 if index not in broken:
                     self._output(case, index, finding, "same")
         if values is not None:
             self._judge_nodes(case, values)
-        self._measure(case, wanted, plain, broken)
+        self._measure(case, wanted, plain, broken | odd)
         try:
             optimized = self.candidate.run(case.inputs, optimize=True)
         except RunError as error:
@@ -272,7 +259,7 @@ class Court:
             return False
         again = self.reference.wide(case.inputs)
         if len(found) == len(again) and not any(
-            _changed(a, b) for a, b in zip(found, again, strict=True)
+            changed(a, b) for a, b in zip(found, again, strict=True)
         ):
             return False
         self.unsteady = (
@@ -300,17 +287,27 @@ class Court:
             return None
         return self._trace if self.reference.weaker or self._trace.witness.rounds else None
 
-    def _structure(self, case: Case, wanted: Sequence[Any], plain: list[Any]) -> set[int]:
-        """Outputs whose kind, dtype or shape is not the reference's."""
+    def _structure(
+        self, case: Case, wanted: Sequence[Any], got: Sequence[Any], plain: list[Any]
+    ) -> tuple[set[int], set[int]]:
+        """Outputs whose kind, dtype or shape is not the reference's; and those known to be so.
+
+        Known are those that the run time alone gives another form, by a node that is explained.
+        """
         kinds = self._output_types(case)
         broken: set[int] = set()
+        odd: set[int] = set()
         for index, (value, result) in enumerate(zip(wanted, plain, strict=True)):
             stated = self.candidate.outputs[index].type
             problem = observed(stated, kinds[index], value, result)
-            if problem:
-                broken.add(index)
-                self._output(case, index, Finding(Status.FAIL, problem), "structure")
-        return broken
+            if not problem:
+                continue
+            own = formed_otherwise(got[index], result)
+            explained = own and self._nodes_are_right(case) and self._explained
+            (odd if explained else broken).add(index)
+            status = Status.RUNTIME if explained else Status.FAIL
+            self._output(case, index, Finding(status, problem), "structure")
+        return broken, odd
 
     def _output_types(self, case: Case) -> list[Type | None]:
         """Types of the reference's outputs: declared, else as its own precision gives."""
@@ -349,25 +346,9 @@ class Court:
                     narrow = []
             own = np.asarray(widen(narrow[at])) if narrow else None
             self._nonfinite(case, index, given, truth, own, mismatch)
-            with np.errstate(all="ignore"):
-                error = np.abs(given - truth)
-                good = np.isfinite(error)
-                if not good.any():
-                    continue
-                ulps = float(np.where(good, error / unit.ulp(truth), 0.0).max())
-                worst = float(np.where(good, error, 0.0).max())
-                nearer = "equal"
-                if own is not None and own.shape == truth.shape:
-                    theirs = np.abs(own - truth)
-                    theirs = float(np.where(np.isfinite(theirs), theirs, 0.0).max())
-                    nearer = (
-                        "reference"
-                        if theirs < worst
-                        else "candidate"
-                        if worst < theirs
-                        else "equal"
-                    )
-            self._output(case, index, Finding(max_ulp=ulps, max_abs=worst, nearer=nearer), "well")
+            finding = distance(given, truth, own, unit)
+            if finding is not None:
+                self._output(case, index, finding, "well")
 
     def _nonfinite(
         self,

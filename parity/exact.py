@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.types import DType
-from isomorph.parity import known, known_texts
+from isomorph.parity import known, known_forms
 from isomorph.parity.arrays import is_list, is_map, is_tensor
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import stacked
@@ -68,12 +68,12 @@ def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any, index: int =
     problem = differs(got, wanted)
     if not problem:
         return Finding()
+    words = known_forms.explain(op, operands, got, index)
+    if words:
+        return Finding(Status.RUNTIME, words)
     if any(is_list(v) or is_map(v) or v is None for v in (got, wanted)):
         return Finding(Status.FAIL, problem)
     got, wanted = np.asarray(got), np.asarray(wanted)
-    words = known_texts.explain(op, operands, got, index)
-    if words:
-        return Finding(Status.RUNTIME, words)
     if got.shape != wanted.shape or _kind(got) != _kind(wanted):
         words = known.explain_shape(op, operands, got.shape)
         return Finding(Status.RUNTIME, words) if words else Finding(Status.FAIL, problem)

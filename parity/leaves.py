@@ -54,6 +54,14 @@ def difference_of_form(wanted: Any, got: Any) -> str:
     return "" if one == other else f"it is {_short(other)}, the reference gives {_short(one)}"
 
 
+def formed_otherwise(one: Any, other: Any) -> bool:
+    """Whether two values differ in form, or in the shape of a tensor within."""
+    if form(one) != form(other):
+        return True
+    pairs = zip(leaves(one), leaves(other), strict=True)
+    return any(np.shape(a) != np.shape(b) for (_, a), (_, b) in pairs)
+
+
 def type_of(value: Any) -> Type | None:
     """The type that a value shows, dims free; `None` for what is absent or empty."""
     if is_list(value):

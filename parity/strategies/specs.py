@@ -44,7 +44,7 @@ class Spec:
         kind: sequences, optionals and maps around the tensor; `None` for the tensor alone.
         lengths: of the sequences and maps, outermost first: symbols of the input's own.
         keys: that the graph looks up in a map.
-        texts: that it looks up, matches or takes apart.
+        texts: that it looks up, matches or takes apart; `strict` where no others are valid.
         anchors: numbers at which the graph may change its mind, the telling ones first.
         table: where the values index a table, its size, and what is added to them before.
     """
@@ -59,6 +59,7 @@ class Spec:
     lengths: tuple[Expr, ...] = ()
     keys: tuple[int | str, ...] = ()
     texts: tuple[str, ...] = ()
+    strict: bool = False
     anchors: tuple[float, ...] = ()
     table: tuple[int, int] | None = None
 
@@ -99,6 +100,7 @@ class Spec:
             k
             for k in wanted
             if (self.dtype.is_float or k not in FOR_FLOATS_ONLY)
+            and (self.dtype is not DType.STRING or k not in HOSTILE)
             and not (bounded and k in HOSTILE)
             and (self.anchors or k != "constants")
         ]
@@ -146,8 +148,12 @@ def specs_of(graph: Graph, using: Graph | None = None) -> tuple[Spec, ...]:
     others = using.inputs if using is not None else graph.inputs
     for index, (mine, theirs) in enumerate(zip(graph.inputs, others, strict=False)):
         if found[index].dtype is DType.STRING:
-            told = (*texts_of(graph, mine), *(texts_of(using, theirs) if using else ()))
-            found[index] = replace(found[index], texts=tuple(dict.fromkeys(told)))
+            told, strict = texts_of(graph, mine)
+            if using is not None:
+                more, other = texts_of(using, theirs)
+                told, strict = (*told, *more), strict or other
+            texts = tuple(dict.fromkeys(told))
+            found[index] = replace(found[index], texts=texts, strict=strict)
     return tuple(found)
 
 

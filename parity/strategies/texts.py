@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.ir.constants import numbers
 from isomorph.ir.semantics.re2.sample import matching
 from isomorph.ir.semantics.re2.syntax import PatternError
+from isomorph.ir.types import DType
 from isomorph.parity.strategies.roles import COMPARISONS, THROUGH
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_TEXTS = 256
 MATCHES = 12
+WHOLE = ("0", "1", "-1", "7", "12", "100")
+FRACTIONS = ("0.5", "-2.25", "1e3", "1E-4", "+3.0", "inf", "-INF", "NaN", "0.1")
 LISTS = (
     "cats_strings",
     "classlabels_strings",
@@ -28,9 +31,13 @@ LISTS = (
 """Attributes that list texts to look up."""
 
 
-def texts_of(graph: Graph, start: Value) -> tuple[str, ...]:
-    """Texts that tell one behaviour from another, where an input's elements get so far."""
+def texts_of(graph: Graph, start: Value) -> tuple[tuple[str, ...], bool]:
+    """Texts that tell one behaviour from another, where an input's elements get so far.
+
+    And whether they are the only valid ones: numbers, where the texts become such.
+    """
     found: dict[str, None] = {}
+    read: DType | None = None
     stack: list[tuple[Graph, Value]] = [(graph, start)]
     seen: set[int] = set()
     while stack:
@@ -40,13 +47,24 @@ def texts_of(graph: Graph, start: Value) -> tuple[str, ...]:
         seen.add(id(value))
         for op in current.consumers(value):
             found.update(dict.fromkeys(_named(op, value)))
+            read = _read_as(op) or read
             position = op.inputs.index(value) if value in op.inputs else -1
             if not op.domain and THROUGH.get(op.type, -1) in {None, position}:
                 stack += [(current, result) for result in op.results]
             for _, body in op.subgraphs():
                 pairs = zip(op.captures, body.captures, strict=True)
                 stack += [(body, inner) for outer, inner in pairs if outer is value]
-    return tuple(found)[:MOST_TEXTS]
+    if read is not None:
+        return (*WHOLE, *(FRACTIONS if read.is_float else ())), True
+    return tuple(found)[:MOST_TEXTS], False
+
+
+def _read_as(op: Op) -> DType | None:
+    """The type of the numbers that an op reads texts as."""
+    if op.type != "Cast" or op.domain:
+        return None
+    to = DType(op.attr("to"))
+    return None if to is DType.STRING else to
 
 
 def _named(op: Op, value: Value) -> Iterator[str]:

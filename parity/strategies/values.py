@@ -57,9 +57,11 @@ def _array(
     dtype = spec.dtype
     if dtype is DType.STRING:
         plain = rng.choice(np.array(TEXTS, object), shape)
-        if not spec.texts or kind == "zeros":
+        if not spec.texts or (kind == "zeros" and not spec.strict):
             return plain
         told = rng.choice(np.array(spec.texts, object), shape)
+        if spec.strict:
+            return told
         return np.where(rng.random(shape) < TOLD, told, plain).astype(object)
     if dtype is DType.BOOL:
         share = {"zeros": 0.0, "constant": 1.0, "sparse": 0.1}.get(kind, 0.5)

@@ -1,0 +1,53 @@
+"""How far a result is from the truth, who is nearer to it, and whether it stays the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.parity import exact
+from isomorph.parity.arrays import is_float
+from isomorph.parity.finding import Finding
+
+if TYPE_CHECKING:
+    from isomorph.parity.tolerance.units import Unit
+
+STEADY = 1e-9
+"""Two evaluations of the same may differ by this, relatively: sums depend on how memory lies."""
+
+
+def distance(
+    given: np.ndarray, truth: np.ndarray, own: np.ndarray | None, unit: Unit
+) -> Finding | None:
+    """The largest distances of a result from the truth; `None` where nothing is finite.
+
+    Args:
+        given: the result, in float64.
+        truth: the reference's, in float64.
+        own: what the reference gives in its own precision, where that is known.
+        unit: the format of the result.
+    """
+    with np.errstate(all="ignore"):
+        error = np.abs(given - truth)
+        good = np.isfinite(error)
+        if not good.any():
+            return None
+        ulps = float(np.where(good, error / unit.ulp(truth), 0.0).max())
+        worst = float(np.where(good, error, 0.0).max())
+        if own is None or own.shape != truth.shape:
+            return Finding(max_ulp=ulps, max_abs=worst)
+        off = np.abs(own - truth)
+        theirs = float(np.where(np.isfinite(off), off, 0.0).max())
+    nearer = "reference" if theirs < worst else "candidate" if worst < theirs else "equal"
+    return Finding(max_ulp=ulps, max_abs=worst, nearer=nearer)
+
+
+def changed(first: Any, second: Any) -> bool:
+    """Whether two evaluations of the same differ by more than an order of summation."""
+    if not (is_float(first) and is_float(second) and np.shape(first) == np.shape(second)):
+        return bool(exact.differs(second, first))
+    with np.errstate(all="ignore"):
+        one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+        top = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+        return not np.allclose(other, one, rtol=STEADY, atol=STEADY * top, equal_nan=True)
