@@ -92,18 +92,6 @@ class OpDef:
     unpacks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Limitation:
-    """Something that is not supported: it drives the matrix, the findings and the xfails alike."""
-
-    reason: str
-    dtypes: tuple[str, ...] = ()
-    ranks: tuple[int, ...] = ()
-    opsets: tuple[int, int] | None = None
-    targets: tuple[str, ...] = ()
-    remedy: str = ""
-
-
 Row = TypeVar("Row")
 
 

@@ -103,6 +103,7 @@ def _problems(ledger: Ledger, page: Path) -> list[str]:
 
 def _one(ledger: Ledger, name: str, *, as_json: bool) -> None:
     from isomorph.exporters.coverage.story import story
+    from isomorph.exporters.runtimes.limitations import LIMITATIONS
 
     key = _key(ledger, name)
     entry = ledger.entries[key]
@@ -115,6 +116,7 @@ def _one(ledger: Ledger, name: str, *, as_json: bool) -> None:
                 "releases": ledger.releases,
                 **entry.to_json(),
                 "torch": _torch(ledger, key),
+                "limitations": [str(row) for row in LIMITATIONS.get(key, ())],
             }
         )
     else:

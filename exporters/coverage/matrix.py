@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isomorph.exporters.coverage import columns
 from isomorph.exporters.coverage.entries import Tally, spans
 from isomorph.exporters.coverage.torch_rows import rows_of
+from isomorph.exporters.runtimes.limitations import LIMITATIONS
 from isomorph.ir import schema
 from isomorph.ir.opdef import FAMILIES
 
@@ -174,6 +175,9 @@ def _section(family: str, entries: Mapping[Key, Entry], ledger: Ledger) -> str:
         notes = [f"- {columns.title(k)}: {words[0]}" for k, words in failures.items() if words]
         if notes:
             lines += ["", f"What differs (one example each, {where}):", "", *notes]
+    limited = [f"- {columns.title(k)} {row}" for k in entries for row in LIMITATIONS.get(k, ())]
+    if limited:
+        lines += ["", "Limitations, which `isomorph check` tells as risks:", "", *limited]
     return "\n".join([*lines, ""])
 
 

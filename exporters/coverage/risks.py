@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.exporters.runtimes.tables import type_text
+from isomorph.exporters.runtimes.limitations import limitations_of
 from isomorph.ir.budget import size_text
 from isomorph.ir.types import TensorType
 
@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
 DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
 """Operators whose result shapes depend on the values of their operands, not on shapes alone."""
-
-
-DIVERGENCES = {
-    ("onnxruntime", "1.31.1"): {
-        ("Gather", "string"): "returns empty strings where an index selects more than one element",
-        ("GroupNormalization", "float64"): "computes it in float32",
-        ("Gelu", "float64"): "computes its tanh form in float32",
-        ("Shrink", "float64"): "computes it with float32 constants",
-    }
-}
-"""Wrong results that a release was seen to give, by operator and first operand's element type."""
 
 RANDOM = frozenset(
     {
@@ -58,7 +47,6 @@ def risks(graph: Graph, target: Target, found: Collector, memory: int | None = N
     """
     if memory is not None:
         _large(graph, found, memory)
-    wrong = DIVERGENCES.get((target.runtime, target.release), {})
     for _, op in graph.walk():
         if op.domain:
             continue
@@ -71,16 +59,9 @@ def risks(graph: Graph, target: Target, found: Collector, memory: int | None = N
                 "keep it where shapes may vary from run to run, or rewrite it with Where",
                 severity="risk",
             )
-        first = op.input(0)
-        known = (op.type, type_text(first.type) or "") if first is not None else ("", "")
-        if known in wrong:
-            found.add(
-                op,
-                "risk",
-                f"{target.runtime} {target.release} {wrong[known]}",
-                "compare its results there, or use another release",
-                severity="risk",
-            )
+        for limitation in limitations_of(op, target.runtime, target.release):
+            reason = f"{target.runtime} {target.release} {limitation.reason}"
+            found.add(op, "risk", reason, limitation.remedy, severity="risk")
         if is_random(op):
             seeded = op.attributes.get("seed") is not None
             found.add(

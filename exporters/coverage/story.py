@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.exporters.coverage.columns import title
 from isomorph.exporters.coverage.entries import Tally, spans
 from isomorph.exporters.coverage.torch_rows import rows_of
+from isomorph.exporters.runtimes.limitations import LIMITATIONS
 from isomorph.exporters.runtimes.tables import load_table
 from isomorph.ir import schema
 from isomorph.ir.types import DType
@@ -37,6 +38,8 @@ def _story(key: Key, entry: Entry, ledger: Ledger) -> Iterator[str]:
     for reason, opsets in entry.stuck.items():
         yield f"  not at {spans(opsets)}: {reason}"
     yield from _runtime(key, entry, ledger.releases)
+    for limitation in LIMITATIONS.get(key, ()):
+        yield f"limitation {limitation}"
     yield from _kernels(entry)
     yield f"array functions: {', '.join(entry.spellings) or 'only xp.op'}"
     yield from _torch(rows_of(key, ledger.torch), ledger.releases.get("torch", ""))

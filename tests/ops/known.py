@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from isomorph.exporters.runtimes.limitations import limitations_of
+from isomorph.exporters.target import installed
+from isomorph.ir.infer import infer
+from isomorph.ir.instances import build
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -116,39 +121,6 @@ RULE: tuple[Row, ...] = (
     ),
 )
 """Where `onnx.shape_inference` says more than is true."""
-RUNTIME: tuple[Row, ...] = (
-    (
-        "Attention",
-        lambda i, d: d == "float32" and i.note in ("scores 2", "scores 2, causal"),
-        "onnxruntime 1.31 masks with the lowest number, and shows that instead of -inf",
-    ),
-    (
-        "Gather",
-        lambda i, d: (
-            d == "string"
-            and i.inputs[0] is not None
-            and i.attributes.get("axis", 0) == 0
-            and i.inputs[1] is not None
-            and 0 not in i.inputs[1].shape
-        ),
-        "onnxruntime 1.31 copies the first string of each slice alone",
-    ),
-    (
-        "Loop",
-        lambda i, d: d == "string" and i.note == "no state",
-        "its body gathers: onnxruntime 1.31 copies the first string of each slice alone",
-    ),
-    (
-        "StringSplit",
-        lambda i, _: i.note == "other white space",
-        "onnxruntime 1.31 takes the space alone for white space",
-    ),
-    (
-        "StringSplit",
-        lambda i, _: i.note == "empty texts",
-        "onnxruntime 1.31 finds no part in an empty text, where the definition has an empty one",
-    ),
-)
 
 
 def expect(
@@ -162,3 +134,31 @@ def expect(
     for op, applies, reason in rows:
         if op == key[1] and applies(instance, str(dtype)):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+
+
+BODIES = frozenset({("Loop", "no state")})
+"""Uses whose bodies run what is limited; those of others may never run."""
+
+
+def limited(key: Key, instance: Instance, dtype: DType) -> str:
+    """What onnxruntime is known to get wrong of this use; empty for the rest."""
+    if any(0 in arg.shape for arg in instance.inputs if arg is not None):
+        return ""
+    graph, _ = build(key, instance, dtype)
+    infer(graph)
+    release = installed("onnxruntime") or ""
+    inside = (key[1], instance.note) in BODIES
+    for op in (op for g, op in graph.walk() if inside or g is graph):
+        for limitation in limitations_of(op, "onnxruntime", release):
+            if limitation.shown_by is None or instance.note in limitation.shown_by:
+                return f"onnxruntime {release} {limitation.reason}"
+    return ""
+
+
+def expect_limited(
+    request: pytest.FixtureRequest, key: Key, instance: Instance, dtype: DType
+) -> None:
+    """Mark the running test as one that fails, when a `Limitation` of onnxruntime says so."""
+    reason = limited(key, instance, dtype)
+    if reason:
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))

@@ -20,6 +20,7 @@ from isomorph.ir.proto.decode import decode_model
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
 from tests.ops import harness as h
+from tests.ops import known
 
 if TYPE_CHECKING:
     from isomorph.ir.opdef import Key
@@ -29,12 +30,6 @@ LONG = np.longdouble
 
 REFERENCE_IS_FLOAT32 = {"Erf", "Gelu", "HardSwish"}
 """The reference interpreter computes these (or their constants) in float32 whatever the dtype."""
-RUNTIME_IS_WRONG = {
-    ("Gelu", "float64"): "its tanh form has float32 constants",
-    ("Shrink", "float64"): "it computes in float32",
-    ("Sign", "float16"): "it maps NaN to 0",
-}
-
 # fmt: off
 FORMULAS = {
     "Acos": np.arccos, "Acosh": np.arccosh, "Asin": np.arcsin, "Asinh": np.arcsinh,
@@ -71,7 +66,7 @@ def test_reference(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_runtime(name: str) -> None:
-    h.sweep(h.check_runtime, name, where=lambda *c: (name, str(c[2])) not in RUNTIME_IS_WRONG)
+    h.sweep(h.check_runtime, name, limited=known.limited)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -12,6 +12,7 @@ from isomorph.ir.interpret import interpret
 from isomorph.ir.ops.normalization import OPS
 from isomorph.ir.types import DType, TensorType
 from tests.ops import harness as h
+from tests.ops import known
 
 NAMES = sorted(name for _, name in OPS)
 RNG = np.random.default_rng(5)
@@ -24,7 +25,6 @@ REFERENCE_IS_WRONG = {
     ("LRN", "float64"): "its window ends one channel early",
     ("LogSoftmax", "float16"): "it takes the logarithm of an underflowed Softmax",
 }
-RUNTIME_IS_WRONG = {("GroupNormalization", "float64"): "it computes in float32"}
 
 
 def right(*case: object) -> bool:
@@ -43,7 +43,7 @@ def test_reference(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_runtime(name: str) -> None:
-    h.sweep(h.check_runtime, name, where=lambda *c: (name, str(c[2])) not in RUNTIME_IS_WRONG)
+    h.sweep(h.check_runtime, name, limited=known.limited)
 
 
 @pytest.mark.parametrize("name", NAMES)
