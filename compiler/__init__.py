@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         verify,
     )
     from isomorph.frontends import array
+    from isomorph.ir.budget import Limits
 
 __version__ = "0.1.0"
 
@@ -26,10 +27,11 @@ _WHERE = {
     "export": "isomorph.api",
     "verify": "isomorph.api",
     "compile": "isomorph.api",
+    "Limits": "isomorph.ir.budget",
     "array": "isomorph.frontends",
 }
 
-__all__ = ["array", "check", "compile", "export", "load", "trace", "verify"]
+__all__ = ["Limits", "array", "check", "compile", "export", "load", "trace", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import reprlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from isomorph.ir.errors import IsomorphError, UnsupportedError
 from isomorph.ir.graph import Graph, copy_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from isomorph.exporters.target import Target
+    from isomorph.ir.budget import Limits
     from isomorph.parity.verdict import Verdict
     from isomorph.runtime.device import Run
 
@@ -122,6 +124,7 @@ def check(
     opset: int | None = None,
     runtime: str = "onnxruntime",
     provider: str = "cpu",
+    limits: Limits | None = None,
 ) -> Report:
     """Every obstacle to an export at once; writes nothing.
 
@@ -130,11 +133,18 @@ def check(
         opset: the opset wanted; the newest that the run time loads by default.
         runtime: `onnxruntime` (the installed release) or `onnxruntime==1.31.1`.
         provider: the execution provider, `cpu`.
+        limits: what computing its constants may cost, and what a result may take before it is
+            told as a risk; `Limits()` by default.
+
+    Raises:
+        InvalidModelError, TypeInferenceError, …: the model breaks the rules; the text names it.
     """
     from isomorph.exporters.coverage.check import check as find
     from isomorph.exporters.target import make_target
 
-    return find(_prepared(_graph(source)), make_target(opset, runtime, provider))
+    graph, target = _graph(source), make_target(opset, runtime, provider)
+    with _named(graph):
+        return find(_ready(graph, target, limits), target, _allowed(graph, limits).memory)
 
 
 def export(
@@ -149,21 +159,27 @@ def export(
     verify: bool = True,
     accept_suspect: bool = False,
     progress: Progress | None = None,
+    limits: Limits | None = None,
 ) -> ExportResult:
     """Check, write, load in the run time, verify, and only then move the file into place.
 
     Args:
         source: a graph, or the path of an .onnx file.
-        path: where the model goes; an existing file is replaced as one.
+        path: where the model goes; an existing file is replaced as one, and where a symbolic
+            link stands, the file that it points at.
         opset, runtime, provider: as for `check`.
         cases, seed: as for `verify`.
         verify: switch parity testing off; the run time still has to load the file.
         accept_suspect: let a SUSPECT verdict pass.
         progress: told each stage as it begins.
+        limits: what computing constants, loading the file, and each set of inputs may cost;
+            `Limits()` by default.
 
     Raises:
         ExportError: obstacles were found; carries the report.
-        ParityError: the file computes something else; carries the verdict, whose replay is kept.
+        ParityError: the file computes something else, or could not be judged; carries the verdict,
+            whose replay is kept.
+        BudgetError: it takes more than its limits.
     """
     from isomorph.exporters.coverage.check import check as find
     from isomorph.exporters.onnx.writer import stage
@@ -174,24 +190,28 @@ def export(
     say("read")
     reference = _graph(source)
     target = make_target(opset, runtime, provider)
-    verbatim = _verbatim(reference, target)
-    say("optimize")
-    graph = reference if verbatim else _optimized(reference)
-    say("check")
-    report = find(graph, target)
-    if not report.ok:
-        raise ExportError(report)
-    say("write")
-    staged = stage(graph, Path(path), target)
+    allowed = _allowed(reference, limits)
+    with _named(reference):
+        say("optimize")
+        graph = _ready(reference, target, limits)
+        say("check")
+        report = find(graph, target, allowed.memory)
+        if not report.ok:
+            raise ExportError(report)
+        say("write")
+        staged = stage(graph, Path(path), target)
     try:
         say("load")
-        load_in_subprocess(staged.path)
+        with _named(reference, {str(staged.path): str(path)}):
+            load_in_subprocess(staged.path, allowed)
         verdict = None
         if verify:
             say("verify")
             from isomorph.parity.engine import verify as judge
 
-            verdict = judge(reference, staged.path, cases=cases, seed=seed, progress=progress)
+            verdict = judge(
+                reference, staged.path, cases=cases, seed=seed, progress=progress, limits=limits
+            )
             failed = verdict.exit_code not in ((0, 4) if accept_suspect else (0,))
             if failed:
                 raise ParityError(verdict)
@@ -218,6 +238,7 @@ def verify(
     cases: int = 200,
     seed: int = 0,
     progress: Progress | None = None,
+    limits: Limits | None = None,
     **options: Any,
 ) -> Verdict:
     """Whether two models compute the same function, and whether the run time computes it well.
@@ -231,6 +252,7 @@ def verify(
         cases: how many inputs to try.
         seed: of the inputs; the same seed tries the same ones.
         progress: told each stage as it begins.
+        limits: what each set of inputs may cost; `Limits()` by default.
         options: passed on to `isomorph.parity.engine.verify`.
     """
     from isomorph.frontends.spec import parse_specs
@@ -238,7 +260,14 @@ def verify(
 
     listed = inputs if isinstance(inputs, (list, tuple)) else parse_specs(inputs)
     return judge(
-        reference, model, inputs=listed, cases=cases, seed=seed, progress=progress, **options
+        reference,
+        model,
+        inputs=listed,
+        cases=cases,
+        seed=seed,
+        progress=progress,
+        limits=limits,
+        **options,
     )
 
 
@@ -267,28 +296,47 @@ def _graph(source: Graph | str | Path) -> Graph:
     return source if isinstance(source, Graph) else load(source)
 
 
-def _prepared(graph: Graph) -> Graph:
-    """A copy, upgraded and typed: what `check` looks at."""
-    return _optimized(graph)
+def _allowed(graph: Graph, limits: Limits | None) -> Limits:
+    """What this model may cost, its weights counted in."""
+    from isomorph.ir.budget import Limits, weight_bytes
+
+    return (limits or Limits()).of(weight_bytes(graph))
 
 
-def _optimized(graph: Graph) -> Graph:
-    """A copy at canonical versions after the portable passes."""
+def _ready(graph: Graph, target: Target, limits: Limits | None) -> Graph:
+    """What is checked, and written: a copy at canonical versions after the portable passes.
+
+    A graph whose own opset is the target's, and below the lowest that is rewritten, stays itself.
+    """
+    from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
     from isomorph.frontends.onnx.upgrade import upgrade
+    from isomorph.ir.budget import bounded
     from isomorph.passes.canonical import CANONICAL
 
+    if graph.opsets.get("") == target.opset < LOWEST_WRITTEN:
+        return graph
     copied, _ = copy_graph(graph)
-    upgrade(copied)
-    CANONICAL.run(copied)
+    with bounded(_allowed(graph, limits)):
+        upgrade(copied)
+        CANONICAL.run(copied)
     return copied
 
 
-def _verbatim(graph: Graph, target: Target) -> bool:
-    """Whether a file is to be written as it was read: its own opset, below what is rewritten."""
-    from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
-
-    own = graph.opsets.get("", LOWEST_WRITTEN)
-    return own == target.opset and own < LOWEST_WRITTEN
+@contextmanager
+def _named(graph: Graph, places: Mapping[str, str] | None = None) -> Generator[None]:
+    """Let errors name the file that the graph was read from, and places as the user knows them."""
+    try:
+        yield
+    except ExportError:
+        raise
+    except IsomorphError as error:
+        text = str(error)
+        for ours, theirs in (places or {}).items():
+            text = text.replace(ours, theirs)
+        if graph.origin and graph.origin not in text:
+            text = f"{graph.origin}: {text}"
+        error.args = (text, *error.args[1:])
+        raise
 
 
 def _described(source: Any) -> str:

@@ -150,8 +150,8 @@ class Budget:
         self.held -= nbytes(value)
 
 
-MORE_TIME = "allow more with --max-seconds (in Python: limits=Limits(seconds=…))"
-MORE_MEMORY = "allow more with --max-memory (in Python: limits=Limits(memory=…))"
+MORE_TIME = "allow more with --max-seconds (in Python: limits=isomorph.Limits(seconds=…))"
+MORE_MEMORY = "allow more with --max-memory (in Python: limits=isomorph.Limits(memory=…))"
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 

@@ -21,10 +21,11 @@ def build() -> Typer:
     """The application with all its commands."""
     import typer
 
-    from isomorph.cli.root import root
+    from isomorph.cli.root import Commands, root
 
     app = typer.Typer(
         name="isomorph",
+        cls=Commands,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

@@ -6,6 +6,7 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+from isomorph.cli.guard import guarded
 
 
 def check(
@@ -14,20 +15,28 @@ def check(
     opset: options.Opset = None,
     runtime: options.Runtime = "onnxruntime",
     provider: options.Provider = "cpu",
+    max_seconds: options.MaxSeconds = None,
+    max_memory: options.MaxMemory = None,
     as_json: options.Json = False,
 ) -> None:
     """List everything that keeps SOURCE from being exported; writes nothing.
 
     Exit code 0: exportable. 1: obstacles. 2: bad call or unreadable input.
     """
-    with command(as_json=as_json) as say:
+    with command(as_json=as_json) as say, guarded():
         import isomorph as iso
         from isomorph.cli.source import graph_of
 
         say("read")
         graph = graph_of(source, input or ())
         say("check")
-        report = iso.check(graph, opset=opset, runtime=runtime, provider=provider)
+        report = iso.check(
+            graph,
+            opset=opset,
+            runtime=runtime,
+            provider=provider,
+            limits=options.limits(max_seconds, max_memory),
+        )
         if as_json:
             emit(report.to_json())
         else:

@@ -47,20 +47,20 @@ def command(*, as_json: bool) -> Generator[Callable[[str], None]]:
         except (OSError, MemoryError) as error:
             _fail(error, 2, as_json, None)
         except KeyboardInterrupt:
+            if as_json:
+                emit(error_document("KeyboardInterrupt", "it was interrupted"))
             raise typer.Exit(130) from None
+
+
+def error_document(kind: str, message: str) -> dict[str, Any]:
+    """What is printed with `--json` where there is no result."""
+    return {"schema_version": SCHEMA_VERSION, "error": kind, "message": message}
 
 
 def _fail(error: BaseException, code: int, as_json: bool, document: dict[str, Any] | None) -> None:
     text = str(error) or type(error).__name__
     if as_json:
-        emit(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "error": type(error).__name__,
-                "message": text,
-                **(document or {}),
-            }
-        )
+        emit({**error_document(type(error).__name__, text), **(document or {})})
     else:
         print(text if code != 2 else f"error: {text}", file=sys.stderr)
     raise typer.Exit(code)

@@ -9,6 +9,7 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+from isomorph.cli.guard import guarded
 
 
 def export(
@@ -28,6 +29,8 @@ def export(
     accept_suspect: Annotated[
         bool, typer.Option("--accept-suspect", help="Let a SUSPECT verdict pass.")
     ] = False,
+    max_seconds: options.MaxSeconds = None,
+    max_memory: options.MaxMemory = None,
     as_json: options.Json = False,
 ) -> None:
     """Write SOURCE as an ONNX file that its run time loads and that computes the same.
@@ -35,7 +38,7 @@ def export(
     Exit code 0: exported. 1: obstacles, nothing written. 2: bad call or unreadable input.
     3: parity failed, 4: parity suspect; nothing in place.
     """
-    with command(as_json=as_json) as say:
+    with command(as_json=as_json) as say, guarded():
         import isomorph as iso
         from isomorph.cli.source import graph_of
 
@@ -54,6 +57,7 @@ def export(
             verify=verify,
             accept_suspect=accept_suspect,
             progress=say,
+            limits=options.limits(max_seconds, max_memory),
         )
         if as_json:
             emit(result.to_json())

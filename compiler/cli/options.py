@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from isomorph.ir.errors import IsomorphError
+
+if TYPE_CHECKING:
+    from isomorph.ir.budget import Limits
+
+
+class OptionError(IsomorphError):
+    """The value of an option that cannot be read."""
+
 
 Inputs = Annotated[
     list[str] | None,
@@ -32,6 +43,21 @@ InputNames = Annotated[
 OutputNames = Annotated[
     str | None, typer.Option(help="Comma-separated names for the model's outputs.")
 ]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Seconds that evaluating the model on one set of inputs may take, and one more for "
+        "every 4 MiB of its weights; 60 by default, 0 for any time.",
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        help="Memory that results may take at once, such as 16GiB, and 8 times its weights more; "
+        "4GiB by default, 0 for any amount.",
+    ),
+]
 SourceArgument = Annotated[
     str,
     typer.Argument(
@@ -39,6 +65,33 @@ SourceArgument = Annotated[
         help="model.onnx, file.py:name or package.module:name (a function, or a factory of one).",
     ),
 ]
+
+
+_UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def limits(seconds: float | None, memory: str | None) -> Limits:
+    """What --max-seconds and --max-memory say.
+
+    Raises:
+        OptionError: when a size cannot be read.
+    """
+    from isomorph.ir.budget import Limits
+
+    default = Limits()
+    return Limits(
+        default.seconds if seconds is None else seconds or None,
+        default.memory if memory is None else _bytes(memory) or None,
+    )
+
+
+def _bytes(text: str) -> int:
+    """A size as people write it: bytes, or with a unit; KB and KiB are both 1024 bytes."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
+    if match is None:
+        raise OptionError(f"--max-memory {text!r}: a size such as 16GiB was expected")
+    number, unit = match.groups()
+    return int(float(number) * (1 << _UNITS[unit] if unit else 1))
 
 
 def names(text: str | None) -> list[str] | None:

@@ -9,6 +9,7 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+from isomorph.cli.guard import guarded
 from isomorph.ir.text import printable
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def show(
 
     Exit code 0, or 2 for unreadable input.
     """
-    with command(as_json=as_json) as say:
+    with command(as_json=as_json) as say, guarded():
         from isomorph.cli.source import graph_of
 
         say("read")

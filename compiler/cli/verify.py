@@ -9,6 +9,7 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+from isomorph.cli.guard import guarded
 
 
 def verify(
@@ -22,6 +23,8 @@ def verify(
     device: Annotated[
         str, typer.Option(help="Where MODEL runs: cpu (onnxruntime), sim:sm_90 or cuda:0.")
     ] = "cpu",
+    max_seconds: options.MaxSeconds = None,
+    max_memory: options.MaxMemory = None,
     as_json: options.Json = False,
 ) -> None:
     """Test that MODEL computes what REF computes, on generated inputs.
@@ -29,7 +32,7 @@ def verify(
     Exit code 0: PASS. 2: bad call, unreadable input, or too few usable inputs. 3: FAIL.
     4: SUSPECT.
     """
-    with command(as_json=as_json) as say:
+    with command(as_json=as_json) as say, guarded():
         import isomorph as iso
         from isomorph.cli.source import graph_of, resolve
 
@@ -38,7 +41,13 @@ def verify(
         source = graph_of(reference, input or ()) if isinstance(found, Path) or input else found
         candidate = model if device == "cpu" else iso.compile(model, device=device)
         verdict = iso.verify(
-            source, candidate, inputs=input or (), cases=cases, seed=seed, progress=say
+            source,
+            candidate,
+            inputs=input or (),
+            cases=cases,
+            seed=seed,
+            progress=say,
+            limits=options.limits(max_seconds, max_memory),
         )
         if as_json:
             emit(verdict.to_json())

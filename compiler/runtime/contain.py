@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 BASE = 1 << 30
 """What a process is taken to use where the system does not tell."""
@@ -27,6 +32,25 @@ def limit_memory(more: int | None) -> None:
     if hard != resource.RLIM_INFINITY:
         soft = min(soft, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+@contextmanager
+def memory_limit(more: int | None) -> Generator[None]:
+    """The same for a while; a limit that is there already stays."""
+    if sys.platform != "linux" or more is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if before[0] != resource.RLIM_INFINITY:
+        yield
+        return
+    limit_memory(more)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def used() -> int:

@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.ir.budget import MORE_MEMORY, MORE_TIME, BudgetError, size_text
 from isomorph.ir.types import DType
 from isomorph.ir.weights import Buffer, Weight
+from isomorph.runtime.contain import is_exhausted
 from isomorph.runtime.errors import RunError, RuntimeLoadError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from isomorph.ir.budget import Limits
+
 PROVIDERS = ("CPUExecutionProvider",)
 LOAD_SECONDS = 600.0
+START_SECONDS = 30.0
+"""What starting a process and importing onnxruntime may take, before it loads anything."""
 
 _LOADER = (
-    "import sys; from isomorph.runtime.ort import Session; Session(sys.argv[1], optimize=True)"
+    "import sys; from isomorph.runtime.contain import limit_memory; "
+    "from isomorph.runtime.ort import Session, module; module(); "
+    "limit_memory(int(sys.argv[2]) or None); Session(sys.argv[1], optimize=True)"
 )
 
 
@@ -99,20 +107,31 @@ def module() -> Any:
         ) from None
 
 
-def load_in_subprocess(path: str | Path, *, seconds: float = LOAD_SECONDS) -> None:
+def load_in_subprocess(path: str | Path, limits: Limits | None = None) -> None:
     """Load a model as its user will, in a process that may die.
 
+    Args:
+        path: of the model.
+        limits: of its time and memory; ten minutes and any memory by default.
+
     Raises:
-        RuntimeLoadError: when it is refused, kills the process, or takes too long.
+        RuntimeLoadError: when it is refused, or kills the process.
+        BudgetError: when it takes more than its limits.
     """
-    command = [sys.executable, "-c", _LOADER, str(path)]
+    seconds = LOAD_SECONDS if limits is None else limits.seconds
+    memory = None if limits is None else limits.memory
+    command = [sys.executable, "-c", _LOADER, str(path), str(memory or 0)]
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, our own code
-            command, capture_output=True, text=True, timeout=seconds, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=None if seconds is None else seconds + START_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeLoadError(
-            f"onnxruntime did not load {path} within {seconds:.0f} seconds"
+        raise BudgetError(
+            f"onnxruntime did not load {path} within {seconds:.3g} seconds; {MORE_TIME}", "time"
         ) from None
     if done.returncode < 0:
         raise RuntimeLoadError(
@@ -121,6 +140,11 @@ def load_in_subprocess(path: str | Path, *, seconds: float = LOAD_SECONDS) -> No
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         text = lines[-1] if lines else f"exit code {done.returncode}"
+        if memory is not None and (is_exhausted(text) or "MemoryError" in text):
+            raise BudgetError(
+                f"onnxruntime needs more than {size_text(memory)} to load {path}; {MORE_MEMORY}",
+                "memory",
+            )
         raise RuntimeLoadError(text.partition("RuntimeLoadError: ")[2] or text)
 
 

@@ -42,7 +42,6 @@ def check(graph: Graph, target: Target, memory: int | None = None) -> Report:
     found = Collector()
     _inputs(graph, found)
     _outputs(graph, found)
-    _operands(graph, found)
     if target.opset < LOWEST_WRITTEN and graph.opsets.get("") != target.opset:
         found.add(
             None,
@@ -93,19 +92,6 @@ def _outputs(graph: Graph, found: Collector) -> None:
             "the model has no outputs, and run times do not load such a model",
             "make a value that it computes an output",
         )
-
-
-def _operands(graph: Graph, found: Collector) -> None:
-    for _, op in graph.walk():
-        for index, value in enumerate(op.inputs):
-            formal = op.schema.input(index) if value is None and op.schema is not None else None
-            if formal is not None and not formal.optional:
-                found.add(
-                    op,
-                    "shape",
-                    f"operand {index} ({formal.name}) of {op.type} is absent, and it is required",
-                    "give it a value: only optional operands may have an empty name",
-                )
 
 
 def _stuck(problem: Inexpressible, target: Target, found: Collector) -> None:

@@ -37,12 +37,14 @@ class Transaction:
     """One model on its way into place, with at most one data file.
 
     Attributes:
-        path: where the model goes.
+        asked: where the model was to go.
+        path: where it goes: behind a symbolic link, which stays.
         temporary: where it is now; whoever opens it finds its data file too.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
+        self.asked = path.absolute()
+        self.path = _behind_links(self.asked)
         self.data: Path | None = None
         self._beside: dict[Path, bool] = {}
         self._open = True
@@ -57,7 +59,17 @@ class Transaction:
         return self._model
 
     def new_data(self) -> BinaryIO:
-        """A data file, to be written to; `place_data` gives it its name."""
+        """A data file, to be written to; `place_data` gives it its name.
+
+        Raises:
+            WriteError: when the model is asked for at a link in another folder, from which nobody
+                would find the data.
+        """
+        if self.asked.parent.resolve() != self.path.parent.resolve():
+            raise WriteError(
+                f"{self.asked}: it is a symbolic link to {self.path}; the model's data has to lie "
+                f"beside that, where nobody who opens the link looks. Write to {self.path} itself"
+            )
         name = self.temporary.with_suffix(".data.tmp")
         return _create(name)
 
@@ -180,6 +192,19 @@ def _listed(folder: Path) -> list[Path]:
 
 def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
+
+
+def _behind_links(path: Path) -> Path:
+    """The file that a symbolic link points at, there or not; any other path as it is."""
+    if not path.is_symlink():
+        return path
+    try:
+        found = path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise WriteError(f"{path}: the symbolic link leads nowhere: {error}") from None
+    if found.is_symlink():
+        raise WriteError(f"{path}: the symbolic link leads in a circle")
+    return found
 
 
 def _check_place(path: Path) -> None:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
     """Make a graph ready to be written, in place, subgraphs included.
 
-    Weights that nothing reads go, and each output gets a name of its own. Unless the graph is to be
-    written as it was read: outputs are computed by an op (an Identity where they are inputs,
-    weights or captures), equal weights are merged, and ops get unique names.
+    Weights that nothing reads go. Outputs of subgraphs get a name of their own, an Identity where
+    one is given twice; those of the model keep theirs, even where they are inputs, weights, or
+    listed twice, which run times take. Unless the graph is to be written as it was read: outputs of
+    subgraphs are computed by an op, equal weights are merged, and ops get unique names.
     """
     names: dict[str, int] = {}
     for each in graph.graphs():
         remove_unused_weights(each)
-        _separate_outputs(each, opset, computed=not untouched)
+        if each is not graph:
+            _separate_outputs(each, opset, computed=not untouched)
         if not untouched:
             _merge_weights(each)
             _name_ops(each, names)
