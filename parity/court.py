@@ -207,7 +207,7 @@ class Court:
             for index, finding in enumerate(self._compared(case, wanted, got, plain)):
                 if index not in broken:
                     self._output(case, index, finding, "same")
-        if values is not None:
+        if values is not None and self._judged_case is not case:
             self._judge_nodes(case, values)
         self._measure(case, wanted, plain, broken | odd)
         try:

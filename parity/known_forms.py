@@ -37,12 +37,14 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _split_sequence(op: Op, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """With a scalar `split` of 1, the axis goes although `keepdims` has no meaning then."""
+    """Parts of 1 by a scalar `split` lose the axis, although `keepdims` has no meaning then."""
     split = operands[1] if len(operands) > 1 else None
-    if op.attr("keepdims", 1) or split is None or np.ndim(split) or int(split) != 1:
-        return ()
     x, axis = np.asarray(operands[0]), op.attr("axis", 0)
-    return ([part.squeeze(axis) for part in np.split(x, x.shape[axis], axis)] if x.size else [],)
+    if op.attr("keepdims", 1) or split is None or np.ndim(split) or not x.shape[axis]:
+        return ()
+    if int(split) != 1 and x.shape[axis] != 1:
+        return ()
+    return ([part.squeeze(axis) for part in np.split(x, x.shape[axis], axis)],)
 
 
 def _split_texts(op: Op, operands: Sequence[Any]) -> tuple[Any, ...]:

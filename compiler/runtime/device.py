@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.interpret import Program
-from isomorph.ir.types import DType, SequenceType, TensorType
+from isomorph.ir.types import DType, MapType, OptionalType, SequenceType, TensorType
 from isomorph.runtime.errors import DeviceError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Value
-    from isomorph.ir.types import Shape
+    from isomorph.ir.types import Shape, Type
     from isomorph.runtime.plan import Plan
 
 DEVICES = {
@@ -54,6 +54,8 @@ class Run:
 
     def __call__(self, *arrays: Any, **named: Any) -> tuple[Any, ...]:
         """The outputs in graph order; inputs by position, by name, or mixed.
+
+        A sequence is a list, a map a dict; an optional that is not given is absent.
 
         Raises:
             InputError: when inputs are missing, unknown, or of the wrong type or shape.
@@ -152,6 +154,7 @@ def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any
             problems.append(f"input {name!r} was given by position and by name")
         else:
             given[name] = array
+    given = {v.name: None for v in values if isinstance(v.type, OptionalType)} | given
     missing = [v.name for v in values if v.name not in given]
     if missing:
         problems.append("missing: " + ", ".join(missing))
@@ -176,8 +179,8 @@ def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any
 
 
 def _fit(value: Value, given: Any, dims: dict[str, tuple[int, str]], problems: list[str]) -> Any:
-    if isinstance(value.type, SequenceType) or not isinstance(value.type, TensorType):
-        return given
+    if not isinstance(value.type, TensorType):
+        return given if value.type is None else _held(value.name, value.type, given, problems)
     array = np.asarray(given)
     try:
         found = DType.of(array.dtype)
@@ -206,6 +209,34 @@ def _fit(value: Value, given: Any, dims: dict[str, tuple[int, str]], problems: l
                     f"by input {known[1]}"
                 )
     return array
+
+
+def _held(name: str, kind: Type, given: Any, problems: list[str]) -> Any:
+    """A sequence as a list, a map as a dict, an optional as `None` or what it holds."""
+    match kind:
+        case OptionalType():
+            return None if given is None else _held(name, kind.element, given, problems)
+        case SequenceType() if isinstance(given, list | tuple):
+            items = list(cast("list[Any]", given))
+            return [_held(f"{name}[{i}]", kind.element, v, problems) for i, v in enumerate(items)]
+        case MapType() if isinstance(given, dict):
+            return cast("dict[Any, Any]", given)
+        case TensorType() if given is not None and not isinstance(given, dict):
+            array = np.asarray(given)
+            known = _dtype_of(array)
+            if known is not kind.dtype:
+                problems.append(f"input {name} is {known or array.dtype}, {kind.dtype} is wanted")
+            return array
+        case _:
+            problems.append(f"input {name} is {type(given).__name__}, {kind} is wanted")
+            return given
+
+
+def _dtype_of(array: np.ndarray) -> DType | None:
+    try:
+        return DType.of(array.dtype)
+    except TypeError:
+        return None
 
 
 def _check_expressions(
