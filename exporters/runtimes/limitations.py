@@ -81,6 +81,14 @@ LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
             shown_by=("", "scale", "softcap", "bias", "past"),
         ),
         Limitation(
+            "runs an older definition in float64: rows without a key are NaN, and what is causal "
+            "does not move with the number of keys that count",
+            "use float32, or export at opset 22 or older",
+            ("float64",),
+            lambda op: op.input(3) is not None or op.input(6) is not None,
+            ("a row without keys", "some keys count, causal", "fewer keys count than queries"),
+        ),
+        Limitation(
             "masks with the lowest number, and shows that instead of -inf among the scores",
             "hide the scores where the mask does",
             ("float32", "float16"),
