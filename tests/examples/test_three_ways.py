@@ -25,7 +25,7 @@ from isomorph.ir.text import parse
 from isomorph.parity.verdict import Status
 from isomorph.passes.canonical import CANONICAL
 from tests.isomorphism import differences
-from tests.kernels.support import needs_compiler
+from tests.kernels.support import needs_compiler, uses_its_arena
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,9 @@ def test_it_exports_to_the_same_operators(way: str, opset: int, tmp_path: Path):
 @pytest.mark.parametrize("way", WAYS)
 def test_its_kernels_compute_it(way: str):
     graph = graph_of(way)
-    verdict = iso.verify(graph, iso.compile(graph, device="sim:sm_90"), cases=16, seed=2)
+    run = iso.compile(graph, device="sim:sm_90")
+    uses_its_arena(run, np.random.default_rng(0).random((16, 1, 8, 8), np.float32))
+    verdict = iso.verify(graph, run, cases=16, seed=2)
     assert verdict.status is Status.PASS, str(verdict)
     assert verdict.judged
     assert len(verdict.dims["batch"]) > 2

@@ -136,6 +136,15 @@ def from_torch(name: str) -> Any:
     return make
 
 
+def source(model: str, dtype: str) -> tuple[Any, list[str]]:
+    """The module that a graph was traced from, and its inputs; nothing for the others."""
+    if model not in TORCH:
+        return None, []
+    from tests.kernels.torch_models import module, specs
+
+    return module(model, dtype), specs(model, dtype)
+
+
 TORCH = ("torch encoder", "torch resnet")
 WITHOUT_TORCH = find_spec("torch") is None
 MODELS = {"mlp": mlp, "encoder": encoder, "resnet": resnet, "digits": digits}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +11,9 @@ from isomorph.codegen import nvrtc
 from isomorph.codegen.flatten import flatten_text, source
 from isomorph.simulator.kernel import Kernel, Memory
 from isomorph.simulator.toolchain import NoCompilerError, compiler
+
+if TYPE_CHECKING:
+    from isomorph.runtime.device import Run
 
 
 def _without_compiler() -> str:
@@ -68,6 +71,25 @@ def planted(text: str, good: str, bad: str) -> str:
     return text.replace(good, bad)
 
 
+def uses_its_arena(run: Run, *inputs: np.ndarray) -> None:
+    """Assert that a run uses all of the arena that was promised, no more, and asks for it once."""
+    outputs = run(*inputs)
+    engine: Any = run.engine
+    arena, memory = engine.arena, engine.machine._memory
+    assert arena.used == arena.capacity == run.plan.peak_bytes
+    assert arena.allocations == 1
+    room, before = memory[arena.base], dict.fromkeys(memory)
+    begin = arena.base - room.ctypes.data
+    room[:] = 0xA5
+    again = run(*inputs)
+    written = np.flatnonzero(room != 0xA5)
+    end = -(-(int(written[-1]) + 1 - begin) // 256) * 256
+    assert (int(written[0]) >= begin, end) == (True, run.plan.peak_bytes)
+    assert dict.fromkeys(memory) == before
+    assert arena.allocations == 1
+    assert all(np.array_equal(a, b) for a, b in zip(outputs, again, strict=True))
+
+
 def checked(text: str, entry: str, *, name: str = "") -> Kernel:
     """A kernel in checking mode, from flattened source or from a text of the test's own."""
     return Kernel(flatten_text(name, text) if name else text, entry, checking=True)
@@ -91,5 +113,6 @@ __all__ = [
     "needs_nvrtc",
     "planted",
     "source",
+    "uses_its_arena",
     "words",
 ]

@@ -11,8 +11,8 @@ import isomorph as iso
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.verdict import Status
 from isomorph.runtime.device import compile_graph
-from tests.kernels.models import CASES, MODELS, SHAPES, TORCH, named, plan, sample
-from tests.kernels.support import needs_compiler
+from tests.kernels.models import CASES, MODELS, SHAPES, TORCH, named, plan, sample, source
+from tests.kernels.support import needs_compiler, uses_its_arena
 
 EXPECTED = {
     "mlp": ["MatMul+Add+Relu", "Gemm+Add", "Softmax"],
@@ -29,7 +29,8 @@ EXPECTED = {
 def test_parity(model: str, dtype: str):
     graph = MODELS[model](dtype)
     run = iso.compile(graph, device="sim:sm_90")
-    verdict = iso.verify(graph, run, cases=24, seed=1)
+    reference, inputs = source(model, dtype)
+    verdict = iso.verify(reference or graph, run, inputs=inputs, cases=16, seed=1)
     assert verdict.status is Status.PASS, str(verdict)
     assert verdict.judged
     assert len(verdict.dims["batch"]) > 2
@@ -54,19 +55,10 @@ def test_checking_mode_is_clean(model: str, dtype: str):
 def test_the_arena_is_what_the_plan_promised_and_is_asked_for_once(model: str):
     run = compile_graph(MODELS[model]("float32"), "sim:sm_90")
     x = sample(model, "float32", SHAPES[model][0])
-    first = run(x)
-    arena = run.engine.arena
-    assert arena.used == arena.capacity == run.plan.peak_bytes
-    assert arena.allocations == 1
-    memory = len(run.engine.machine._memory)
-    second = run(x)
-    assert arena.allocations == 1
-    assert len(run.engine.machine._memory) == memory
-    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-    smaller = run(x[:1])
-    assert arena.allocations == 1
-    assert len(run.engine.machine._memory) == memory
-    np.testing.assert_allclose(smaller[0], first[0][:1], rtol=1e-4, atol=1e-5)
+    uses_its_arena(run, x)
+    (first,), (smaller,) = run(x), run(x[:1])
+    assert run.engine.arena.allocations == 1
+    np.testing.assert_allclose(smaller, first[:1], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("model", EXPECTED)
@@ -111,3 +103,14 @@ def test_the_digits_are_read_as_well_as_by_the_interpreter():
         images, labels = file["images"], file["labels"]
     (logits,) = compile_graph(MODELS["digits"]("float32"), "sim:sm_90")(images)
     assert (logits.argmax(axis=1) == labels).mean() >= 0.98
+
+
+@pytest.mark.parametrize("opset", [17, 21])
+@pytest.mark.parametrize("model", named(TORCH))
+def test_a_module_that_kernels_run_exports_too(model: str, opset: int, tmp_path: Path):
+    graph = MODELS[model]("float32")
+    result = iso.export(graph, tmp_path / "model.onnx", opset=opset, cases=12)
+    assert result.opset == opset
+    assert result.verdict is not None
+    assert result.verdict.status is Status.PASS, result.verdict
+    assert not result.verdict.weaker
