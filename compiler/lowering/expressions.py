@@ -159,6 +159,9 @@ EXPRESSIONS: dict[str, Rule] = {
     "Relu": _form("max_nan({x}, 0.0f)"),
     "Round": _call("rintf"),
     "Selu": _form("({gamma} * ({x} <= 0.0f ? {alpha} * expm1f({x}) : {x}))", "alpha", "gamma"),
+    "Shrink": _form(
+        "({x} < -{lambd} ? {x} + {bias} : {x} > {lambd} ? {x} - {bias} : 0.0f)", "lambd", "bias"
+    ),
     "Sigmoid": _form(SIGMOID),
     "Sign": _form("({x} > 0.0f ? 1.0f : {x} < 0.0f ? -1.0f : {x} == 0.0f ? 0.0f : {x})"),
     "Sin": _call("sinf"),

@@ -74,6 +74,7 @@ POINTWISE = frozenset(
         "Relu",
         "Round",
         "Selu",
+        "Shrink",
         "Sigmoid",
         "Sign",
         "Sin",

@@ -107,6 +107,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "ScatterND": ("nn.scatter", "at"),
     "Selu": ("nn.selu",),
     "Shape": ("x.shape",),
+    "Shrink": ("nn.shrink",),
     "Sigmoid": ("nn.sigmoid", "nn.silu"),
     "Sign": ("sign",),
     "Sin": ("sin",),

@@ -106,6 +106,8 @@ LAYERS: list[tuple[Any, Any, tuple[Any, ...]]] = [
     (nn.hard_sigmoid, lambda x: np.clip(x / 6 + 0.5, 0, 1), (X2,)),
     (nn.hard_swish, lambda x: x * np.clip(x / 6 + 0.5, 0, 1), (X2,)),
     (nn.softplus, lambda x: np.log1p(np.exp(x)), (X2,)),
+    (lambda x: nn.shrink(x, 0.5, 0.25),
+     lambda x: np.where(abs(x) > 0.5, x - np.copysign(0.25, x), 0), (X2,)),
     (nn.softsign, lambda x: x / (1 + np.abs(x)), (X2,)),
     (nn.mish, lambda x: x * np.tanh(np.log1p(np.exp(x))), (X2,)),
     (nn.selu, lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(x)),

@@ -65,6 +65,11 @@ def softplus(x: Any) -> Any:
     return op("Softplus", x)
 
 
+def shrink(x: Any, lambd: float = 0.5, bias: float = 0.0) -> Any:
+    """X drawn towards 0 by bias where |x| > lambd, else 0. Source: ONNX Shrink."""
+    return op("Shrink", x, lambd=lambd, bias=bias)
+
+
 def softsign(x: Any) -> Any:
     """X / (1 + |x|). Source: ONNX Softsign."""
     return op("Softsign", x)
