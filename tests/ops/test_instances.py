@@ -30,6 +30,7 @@ ELSEWHERE = (
     "pooling",
     "normalization",
     "recurrent",
+    "quantized",
 )
 """Families whose instances are swept in `test_<family>.py`."""
 
