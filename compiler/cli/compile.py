@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 def compile(  # noqa: A001 - the command's name
     source: options.SourceArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="A folder for kernels, plan and report.")
-    ],
+        Path | None, typer.Option("--output", "-o", help="A folder for kernels, plan and report.")
+    ] = None,
     device: Annotated[str, typer.Option(help="sim:sm_80, sim:sm_90, sim:sm_100 or cuda:0.")] = (
         "sim:sm_90"
     ),
     input: options.Inputs = None,  # noqa: A002 - the option's name
+    report: Annotated[
+        bool, typer.Option("--report", help="Print the report; without -o, write nothing.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Lower SOURCE to CUDA kernels and write them to a folder.
+    """Lower SOURCE to CUDA kernels; write them to a folder, or report on them.
 
     Open dims are given trial sizes in the plan; name sizes with --input to plan for those.
     Exit code 0: done. 1: ops without a kernel, all of them listed. 2: bad call or unreadable input,
@@ -34,68 +37,89 @@ def compile(  # noqa: A001 - the command's name
     """
     with command(as_json=as_json) as say:
         import isomorph as iso
-        from isomorph.cli.source import graph_of
+        from isomorph.cli.source import SourceError, graph_of
 
+        if output is None and not report:
+            raise SourceError("-o FOLDER writes kernels, plan and report; --report prints the last")
         say("read")
         graph = graph_of(source, input or ())
         say("lower")
         plan = iso.compile(graph, device=device).plan
         say("build")
-        document = _write(plan, output, device)
+        document, text = _built(plan, output, device)
+        if output is not None:
+            content = json.dumps(document, indent=2) + "\n"
+            (output / "plan.json").write_text(content, encoding="utf-8")
+            (output / "report.txt").write_text(text, encoding="utf-8")
         if as_json:
             emit(document)
         else:
-            print((output / "report.txt").read_text(encoding="utf-8"), end="")
+            print(text, end="")
 
 
-def _write(plan: Plan, folder: Path, device: str) -> dict[str, Any]:
-    """Sources, cubins where NVRTC is installed, plan.json, report.txt."""
+def _built(plan: Plan, folder: Path | None, device: str) -> tuple[dict[str, Any], str]:
+    """The plan as data and as text; sources, and cubins where NVRTC is installed, are written."""
     from isomorph.codegen.flatten import source
     from isomorph.codegen.nvrtc import NvrtcError, cubin, version
 
     arch = device.partition(":")[2]
     arch = arch if arch.startswith("sm_") else "sm_90"
-    (folder / "kernels").mkdir(parents=True, exist_ok=True)
     try:
         nvrtc, missing = version(), ""
-        (folder / "cubins").mkdir(exist_ok=True)
     except NvrtcError as error:
         nvrtc, missing = "", str(error)
+    if folder is not None:
+        for name in ("kernels", "cubins") if nvrtc else ("kernels",):
+            (folder / name).mkdir(parents=True, exist_ok=True)
     resources: dict[str, dict[str, int]] = {}
     for spec in plan.specs:
-        (folder / "kernels" / f"{spec.name}.cu").write_text(source(spec), encoding="utf-8")
+        if folder is not None:
+            text = source(spec)
+            (folder / "kernels" / f"{spec.name}.cu").write_text(text, encoding="utf-8")
         if nvrtc:
             made = cubin(spec, arch)
-            (folder / "cubins" / f"{spec.name}.{arch}.cubin").write_bytes(made.code)
             resources[spec.name] = {"registers": made.registers, "spills": made.spills}
+            if folder is not None:
+                (folder / "cubins" / f"{spec.name}.{arch}.cubin").write_bytes(made.code)
     document = {
         "schema_version": 1,
         "device": device,
         "arch": arch,
         "nvrtc": nvrtc,
         **plan.to_json(),
+        "moved_bytes": _moved(plan),
         "kernels": resources,
     }
-    (folder / "plan.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    text = _report(plan, resources, f"cubins: none ({missing})" if missing else f"NVRTC {nvrtc}")
-    (folder / "report.txt").write_text(text, encoding="utf-8")
-    return document
+    note = f"cubins: none ({missing})" if missing else f"NVRTC {nvrtc}"
+    return document, _report(plan, resources, note)
+
+
+def _moved(plan: Plan) -> int:
+    """Bytes of operands and results of all launches."""
+    return sum(k.bytes for k in plan.kernels)
 
 
 def _report(plan: Plan, resources: dict[str, dict[str, int]], note: str) -> str:
-    lines = [f"{v.name}: {v.type}" for v in plan.graph.inputs]
-    lines.append(f"{len(plan.kernels)} launches of {len(plan.specs)} kernels; {note}")
+    rows = [("ops", "kernel", "grid", "threads", "bytes", "registers", "spilled", "at")]
     for k in plan.kernels:
         used = resources.get(k.spec.name)
-        machine = f", {used['registers']} registers, {used['spills']} bytes spilled" if used else ""
-        place = f"  at {k.where}" if k.where else ""
-        lines.append(
-            f"  {k.title}: {k.spec.name} grid {'×'.join(map(str, k.grid))} of {k.spec.threads} "
-            f"threads, {k.bytes:,} bytes{machine}{place}"
+        machine = ("-", "-") if used is None else (str(used["registers"]), str(used["spills"]))
+        grid = "×".join(map(str, k.grid))
+        rows.append(
+            (k.title, k.spec.name, grid, str(k.spec.threads), f"{k.bytes:,}", *machine, k.where)
         )
-    moved = sum(k.bytes for k in plan.kernels)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    numbers = range(3, 7)
+    lines = [f"{v.name}: {v.type}" for v in plan.graph.inputs]
+    lines.append(f"{len(plan.kernels)} launches of {len(plan.specs)} kernels; {note}")
+    for row in rows:
+        cells = [
+            cell.rjust(width) if n in numbers else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  " + "  ".join(cells).rstrip())
     lines.append(
-        f"arena {plan.peak_bytes:,} bytes, constants {plan.constant_bytes:,} bytes, "
-        f"operands and results of all launches {moved:,} bytes"
+        f"peak {plan.peak_bytes:,} bytes, constants {plan.constant_bytes:,} bytes, moved by all "
+        f"launches {_moved(plan):,} bytes"
     )
     return "\n".join(lines) + "\n"

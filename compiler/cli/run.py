@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ def run(
 ) -> None:
     """Run SOURCE on a device.
 
+    Arrays of the sample that are no inputs are left out.
     Exit code 0: done. 1: ops without a kernel, all of them listed. 2: bad call, unreadable input,
     no such device, or the run failed.
     """
@@ -43,6 +45,10 @@ def run(
                 arrays: dict[str, Any] = {name: file[name] for name in file.files}
         except (OSError, ValueError) as error:
             raise SourceError(f"--sample {sample} cannot be read as .npz: {error}") from None
+        known = {v.name for v in graph.inputs}
+        others = [name for name in arrays if name not in known]
+        if known <= arrays.keys():  # a file of data often has labels too
+            arrays = {name: a for name, a in arrays.items() if name in known}
         say("compile")
         made = iso.compile(graph, device=device, checking=checking, seed=seed)
         say("run")
@@ -52,7 +58,12 @@ def run(
             np.savez(output, **saved)
         shown = {n: f"{np.asarray(a).dtype}{list(np.shape(a))}" for n, a in results.items()}
         if as_json:
-            emit({"schema_version": 1, "device": device, "outputs": shown, "path": output})
+            document = {"device": device, "outputs": shown, "path": output, "unused": others}
+            emit({"schema_version": 1, **document})
             return
         for name, kind in shown.items():
             print(f"{name}: {kind}")
+        if others:
+            print(f"no input, left out: {', '.join(others)}", file=sys.stderr)
+        if output is None:
+            print("the outputs are not kept; -o FILE.npz keeps them", file=sys.stderr)

@@ -31,6 +31,25 @@ def test_compile_writes_sources_plan_and_report(isomorph, model, tmp_path):
 
 
 @needs_compiler
+def test_a_report_alone_writes_nothing(isomorph, model, tmp_path, monkeypatch):
+    path = model(MLP)
+    monkeypatch.chdir(tmp_path)
+    done = isomorph("compile", path, "--report")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert done.code == 0, done.err
+    assert "MatMul+Add+Relu" in done.out
+    assert "moved by all launches" in done.out
+    document = isomorph("compile", path, "--report", "--json").document
+    assert document["moved_bytes"] == sum(k["bytes"] for k in document["launches"])
+
+
+def test_compile_asks_for_something_to_do(isomorph, model):
+    done = isomorph("compile", model(MLP))
+    assert done.code == 2
+    assert "--report" in done.err
+
+
+@needs_compiler
 def test_named_sizes_are_planned_for(isomorph, model, tmp_path):
     arguments = ("-o", tmp_path / "b", "--input", "x: float32[100, 4]", "--json")
     document = isomorph("compile", model(MLP), *arguments).document
@@ -51,6 +70,18 @@ def test_run_takes_and_gives_arrays_by_name(isomorph, model, tmp_path):
         with np.load(out) as file:
             results[device] = file["y"]
     np.testing.assert_allclose(results["sim:sm_90"], results["reference"], rtol=1e-6)
+
+
+def test_a_sample_may_hold_more_than_inputs(isomorph, model, tmp_path):
+    x = np.zeros((3, 4), np.float32)
+    np.savez(tmp_path / "in.npz", x=x, labels=np.zeros(3))
+    done = isomorph("run", model(MLP), "--sample", tmp_path / "in.npz")
+    assert done.code == 0, done.err
+    assert "left out: labels" in done.err
+    np.savez(tmp_path / "in.npz", X=x)
+    done = isomorph("run", model(MLP), "--sample", tmp_path / "in.npz")
+    assert done.code == 2
+    assert "no input 'X'" in done.err
 
 
 @needs_compiler
