@@ -39,7 +39,9 @@ def chirped(
         lines = np.concatenate([lines, mirror], -1)
     count = got.shape[axis]
     found = np.moveaxis(_bluestein(lines, points, count, unit.u == SINGLE, inverse), -1, axis)
-    other = found.real[..., None] if inverse and op.attr("onesided", 0) else parted(found)
+    other = parted(found)
+    if inverse and op.attr("onesided", 0):
+        other = other[..., :1]
     lost = LOST * unit.u * np.log2(2 * points) * np.sqrt(points) * norm
     return np.abs(got - other) <= (lost / points if inverse else lost)
 

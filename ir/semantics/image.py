@@ -52,8 +52,7 @@ def _grid_sample(call: Call, x: Any, grid: Any) -> Array:
     if x.dtype.kind in "OUST":
         raise problem(call, f"text has no {mode} interpolation; mode nearest has no need of one")
     wide = x.astype(np.float64) if x.dtype.kind in "biu" else n.up(x)
-    if at.dtype.itemsize < wide.real.dtype.itemsize:
-        at = at.astype(wide.real.dtype)
+    at = at.astype(np.result_type(at, np.abs(wide[:0])), copy=False)
     return n.like(sample(wide, at, mode, padding, corners=corners), x)
 
 

@@ -67,12 +67,15 @@ def dft_length(call: Call, x: Array, length: Any, axis: int) -> int:
 
 def joined(x: Array) -> Array:
     """Real and imaginary parts along the last axis as one number; real ones as they are."""
-    return x[..., 0] if x.shape[-1] == 1 else x[..., 0] + 1j * x[..., 1]
+    if x.shape[-1] == 1:
+        return x[..., 0]
+    # Not x + iy: an infinite y would make x NaN.
+    return np.ascontiguousarray(x).view(np.result_type(x.dtype, np.complex64))[..., 0]
 
 
 def parted(y: Array) -> Array:
     """The reverse: parts along a new last axis."""
-    return np.stack([y.real, y.imag], -1)
+    return np.stack([np.real(y), np.imag(y)], -1)
 
 
 def transform(signal: Array, points: int, axis: int, *, inverse: bool, onesided: bool) -> Array:
@@ -103,18 +106,17 @@ def _summed(lines: Array, points: int, count: int, *, inverse: bool, real: bool)
     """The same term by term, in float64: Σ x·e^(∓2πi jk / points); NaN where it is a long sum."""
     if lines.shape[-1] * count > LONGEST:
         return np.full((len(lines), count), np.nan)
-    turns = np.outer(np.arange(lines.shape[-1]), np.arange(count)) % points
-    angle = 2 * np.pi / points * turns
-    scale = np.full((lines.shape[-1], 1), 1 / points if inverse else 1.0)
+    at = np.arange(lines.shape[-1], dtype=np.int64)[:, None]
+    angle = 2 * np.pi / points * (at * np.arange(count, dtype=np.int64) % points)
+    scale = np.full(at.shape, 1 / points if inverse else 1.0)
     if real:
-        scale[(2 * np.arange(len(scale)) % points) != 0] *= 2
+        scale = np.where(2 * at % points == 0, scale, 2 * scale)
     cosine, sine = scale * np.cos(angle), scale * (np.sin(angle) if inverse else -np.sin(angle))
-    parts = lines.real @ cosine, lines.real @ sine
+    straight, turned = np.real(lines) @ cosine, np.real(lines) @ sine
     if lines.dtype.kind == "c":
-        parts = parts[0] - lines.imag @ sine, parts[1] + lines.imag @ cosine
-    found = np.empty((len(lines), count), np.complex128)
-    found.real, found.imag = parts
-    return found.real if real else found
+        straight = straight - np.imag(lines) @ sine
+        turned = turned + np.imag(lines) @ cosine
+    return straight if real else joined(np.stack([straight, turned], -1))
 
 
 def _dft(call: Call, x: Any, length: Any = None, axis: Any = None) -> Array:

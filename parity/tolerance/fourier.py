@@ -69,8 +69,8 @@ def signals(op: Op, operands: Sequence[Any]) -> tuple[int, np.ndarray, np.ndarra
     x, axis, _ = read(op, operands)
     points = x.shape[axis]
     if op.type == "DFT":
-        given = [*operands, None]
-        points = dft_length(Call(op, wide=True), np.asarray(given[0]), given[1], axis)
+        given: list[Any] = [*operands, None]
+        points = dft_length(Call(op, wide=True), given[0], given[1], axis)
     twice = 2 if op.attr("inverse", 0) and op.attr("onesided", 0) and op.type == "DFT" else 1
     over = (axis, x.ndim - 1)
     total = twice * np.abs(x).sum(over, keepdims=True)
@@ -83,7 +83,8 @@ def read(op: Op, operands: Sequence[Any]) -> tuple[np.ndarray, int, int]:
 
     STFT's frames are multiplied by the window.
     """
-    call, given = Call(op, wide=True), [*operands, None, None, None]
+    call = Call(op, wide=True)
+    given: list[Any] = [*operands, None, None, None]
     if op.type == "STFT":
         frames = frames_of(call, *given[:4])
         return frames, 2, frames.shape[2]

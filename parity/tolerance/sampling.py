@@ -81,7 +81,8 @@ def _moved(op: Op, x: np.ndarray, grid: np.ndarray, truth: np.ndarray, u: float)
     for signs in product((-1.0, 1.0), repeat=grid.shape[-1]):
         other = evaluate(op, [x, grid + reach * np.array(signs)], wide=True)[0]
         largest = np.fmax(largest, np.abs(np.asarray(other, np.float64) - truth))
-    anything = ~(reach * np.array(x.shape[:1:-1]) / 2 < ANYWHERE).all(-1)[:, None]
+    sure = np.all(reach * np.array(x.shape[:1:-1]) / 2 < ANYWHERE, axis=-1)
+    anything = ~np.expand_dims(sure, 1)
     channels = np.abs(x).max(tuple(range(2, x.ndim)), keepdims=True, initial=0.0)
     return np.where(anything, 4 * channels, np.where(np.isfinite(largest), largest, np.inf))
 

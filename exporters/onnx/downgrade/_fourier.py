@@ -117,7 +117,7 @@ def dft_17(op: Op, patch: Patch) -> None:
     if given is None and inverse and onesided:
         one, two = (build.const(v, DType.INT64) for v in (1, 2))
         length = build("Mul", build("Sub", own, one), two)
-    real, imaginary = (signal(p) if p < parts else None for p in (0, 1))
+    real, imaginary = signal(0), signal(1) if parts == 2 else None
     if given is not None:  # what is beyond the length is not read
         read = _half(build, length) if inverse and onesided else length
         ends = (build.ints(0), build("Reshape", read, build.ints(1)), build.ints(-1))
