@@ -95,7 +95,8 @@ class ExternalData:
         try:
             path, descriptor = self._open(location)
         except InvalidModelError as error:
-            raise InvalidModelError(f"{where}: external data {location!r}: {error}") from None
+            shown = location if len(location) < 200 else f"{location[:200]}…"
+            raise InvalidModelError(f"{where}: external data {shown!r}: {error}") from None
         file = MappedFile(path, descriptor=descriptor, held=len(self._by_identity) < MOST_HELD)
         file = self._by_identity.setdefault(file.identity, file)
         self._by_location[location] = file
@@ -112,9 +113,12 @@ class ExternalData:
             except FileNotFoundError:
                 continue
             except (OSError, RuntimeError) as error:
-                raise InvalidModelError(f"it cannot be opened: {error}") from None
+                reason = getattr(error, "strerror", None) or error
+                raise InvalidModelError(f"it cannot be opened: {reason}") from None
+            if found in self.folders:
+                raise InvalidModelError("it is the model's folder itself; a file is expected")
             for home in self.folders:
-                if found.is_relative_to(home) and found != home:
+                if found.is_relative_to(home):
                     return found, _open_beneath(home, found.relative_to(home))
             raise InvalidModelError(
                 "it is a symbolic link out of the model's folder; nothing outside of the folder is "

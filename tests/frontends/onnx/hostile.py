@@ -1,14 +1,13 @@
-"""Hostile and broken files, made by hand: `MODELS` are messages, `FILES` are bytes."""
+"""Builders of hostile and broken models; `hostile_table.py` says what each comes to."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-from isomorph.ir.errors import InvalidModelError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,127 +155,145 @@ def sparse(indices: list[int], size: int = 4) -> onnx.ModelProto:
     return made
 
 
-MODELS: dict[str, tuple[Callable[[], onnx.ModelProto], type[Exception], str]] = {
-    "no opset": (lambda: model(opset=0), InvalidModelError, "opset 0.*1 is the lowest"),
-    "negative opset": (lambda: model(opset=-3), InvalidModelError, "opset -3"),
-    "new opset": (lambda: model(opset=999), UnsupportedError, "opset 999.*up to 28"),
-    "two opsets": (two_opsets, InvalidModelError, "opsets 21 and 20 of ai.onnx"),
-    "new format": (lambda: model(ir_version=77), UnsupportedError, "IR version is 77.*up to 14"),
-    "negative format": (lambda: model(ir_version=-1), InvalidModelError, "IR version is -1"),
-    "unknown name": (
-        lambda: model([helper.make_node("Relu", ["z"], ["y"])]),
-        InvalidModelError,
-        "nothing computes its input 'z'",
-    ),
-    "unknown output": (lambda: model([]), InvalidModelError, "nothing computes its output 'y'"),
-    "unknown domain": (
-        lambda: model([helper.make_node("F", ["x"], ["y"], domain="a.b")]),
-        InvalidModelError,
-        "does not import the domain 'a.b'",
-    ),
-    "computed twice": (lambda: twice("y"), InvalidModelError, "'y' is computed twice"),
-    "input computed": (lambda: twice("x"), InvalidModelError, "'x' is computed twice"),
-    "one node, one name twice": (
-        lambda: model([helper.make_node("Split", ["x"], ["y", "y"], num_outputs=2)]),
-        InvalidModelError,
-        "'y' is computed twice",
-    ),
-    "input twice": (lambda: model(inputs=[X, X]), InvalidModelError, "input 'x' is defined twice"),
-    "weight twice": (
-        lambda: model(initializers=[numpy_helper.from_array(np.zeros(1), "w")] * 2),
-        InvalidModelError,
-        "initializer 'w' is defined twice",
-    ),
-    "cycle": (cyclic, InvalidModelError, "cycle"),
-    "attribute twice": (attribute_twice, InvalidModelError, "'alpha' is given twice"),
-    "reference": (reference_outside_of_functions, InvalidModelError, "outside of functions"),
-    "missing attribute": (
-        lambda: model([helper.make_node("Cast", ["x"], ["y"])]),
-        InvalidModelError,
-        "attribute 'to' is missing",
-    ),
-    "unknown attribute": (
-        lambda: model([helper.make_node("Relu", ["x"], ["y"], alpha=1.0)]),
-        InvalidModelError,
-        "no attribute 'alpha'",
-    ),
-    "too many operands": (
-        lambda: model([helper.make_node("Relu", ["x", "x"], ["y"])]),
-        InvalidModelError,
-        "2 inputs, 1 to 1",
-    ),
-    "negative dim": (lambda: dims(-4), InvalidModelError, r"initializer 'w'.*\(-4,\)"),
-    "huge dim": (lambda: dims(2**62, 2**62), InvalidModelError, "more than 1 TiB"),
-    "huge empty": (lambda: dims(0, 2**62), InvalidModelError, "more than 1 TiB"),
-    "wrong dims": (lambda: dims(5), InvalidModelError, "need 20 bytes, it has 16"),
-    "no such type": (lambda: data_type(999), InvalidModelError, "element type 999"),
-    "no type": (lambda: data_type(0), InvalidModelError, "element type 0"),
-    "circle of functions": (
-        lambda: functions({"f": ["g"], "g": ["f"]}),
-        InvalidModelError,
-        "circle: local.f → local.g → local.f",
-    ),
-    "function of itself": (lambda: functions({"f": ["f"]}), InvalidModelError, "circle"),
-    "bomb of functions": (bomb, UnsupportedError, "expand to .* nodes"),
-    "sparse past the end": (lambda: sparse([1, 9]), InvalidModelError, "do not ascend within"),
-    "sparse unordered": (lambda: sparse([2, 1]), InvalidModelError, "do not ascend"),
-    "sparse and huge": (lambda: sparse([1], 2**35), UnsupportedError, "are made dense"),
-    "constraint": (
-        lambda: metadata("isomorph.constraints", "batch >> 4"),
-        InvalidModelError,
-        "isomorph.constraints.*batch >> 4",
-    ),
-    "range": (
-        lambda: metadata("isomorph.domains", "x in a..b"),
-        InvalidModelError,
-        "isomorph.domains.*x in a..b",
-    ),
-    "data outside, absolute": (
-        lambda: external("/etc/passwd"),
-        InvalidModelError,
-        "'w'.*'/etc/passwd'.*absolute",
-    ),
-    "data outside, up": (lambda: external("../w.bin"), InvalidModelError, "leads out"),
-    "data outside, down and up": (
-        lambda: external("a/../../w.bin"),
-        InvalidModelError,
-        "leads out",
-    ),
-    "data outside, Windows": (lambda: external("C:\\w.bin"), InvalidModelError, "absolute"),
-    "data outside, Windows up": (lambda: external("..\\w.bin"), InvalidModelError, "leads out"),
-    "data nowhere": (lambda: external("no.bin"), InvalidModelError, "no such file"),
-    "data without place": (lambda: external(""), InvalidModelError, "names no file"),
-    "data with a null": (lambda: external("a\0b"), InvalidModelError, "names no file"),
-    "data is the folder": (lambda: external("."), InvalidModelError, "'.'"),
-    "data in the model": (lambda: external("model.onnx", 0, 17), InvalidModelError, "need 16"),
-    "data in memory": (
-        lambda: external("*/_ORT_MEM_ADDR_/*", 140000000, 16),
-        InvalidModelError,
-        "no such file",
-    ),
-    "offset negative": (lambda: external("w.bin", -1), InvalidModelError, "offset '-1'"),
-    "offset not a number": (lambda: external("w.bin", "0x10"), InvalidModelError, "'0x10'"),
-    "offset huge": (lambda: external("w.bin", 2**62, 16), InvalidModelError, "which has 64"),
-    "offset past the end": (lambda: external("w.bin", 60), InvalidModelError, "bytes 60 to 76"),
-    "length wrong": (lambda: external("w.bin", 0, 15), InvalidModelError, "need 16 bytes, 15"),
-}
+def deep_subgraphs(depth: int) -> onnx.ModelProto:
+    """If in If in If …, only reachable as a message: protobuf's readers stop at 33."""
+    made = model([])
+    graph = made.graph
+    for _ in range(depth):
+        node = graph.node.add(op_type="If", input=["x"], output=["y"])
+        attribute = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH)
+        graph = attribute.g
+        graph.output.add().CopyFrom(Y)
+    graph.node.append(helper.make_node("Relu", ["x"], ["y"]))
+    return made
 
 
-FILES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "is empty"),
-    "text": (b"Dear model,\nhow are you?\n", "not an ONNX model but text"),
-    "web page": (b"<!DOCTYPE html><html><body>404</body></html>", "a web page"),
-    "lfs": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
-    "zip": (b"PK\x03\x04rest of it", "a zip archive"),
-    "pickle": (b"\x80\x02}q\x00.", "never opened here"),
-    "json": (b'{"nodes": []}', "JSON"),
-    "noise": (bytes(range(255, 0, -1)), "not a whole ONNX model"),
-    "zeros": (bytes(100), "not a whole ONNX model"),
-    "length of 2 GiB": (b"\x08\x0a\x3a\xff\xff\xff\xff\x07" + bytes(8), "claims 2147483647 bytes"),
-    "length of 2^63": (b"\x3a" + b"\xff" * 9 + b"\x01", "not a whole ONNX model"),
-    "endless number": (b"\x08" + b"\xff" * 40, "not a whole ONNX model"),
-    "another message": (helper.make_node("Relu", ["x"], ["y"]).SerializeToString(), "ONNX model"),
-    "too deep": (nested(60, 1), "nested deeper"),
-    "far too deep": (nested(5000, 1 << 17), "nested deeper"),
-    "header alone": (b"\x08\x0a", "a graph and an IR version are expected"),
-}
+def deep_type(depth: int) -> onnx.ModelProto:
+    """An input that is a sequence of sequences of …"""
+    made = model()
+    kind = made.graph.input.add(name="s").type
+    for _ in range(depth):
+        kind = kind.sequence_type.elem_type
+    kind.tensor_type.elem_type = TensorProto.FLOAT
+    return made
+
+
+def many_initializers(count: int) -> onnx.ModelProto:
+    """So many that differ, and the last one again."""
+    made = model()
+    for index in (*range(count), count - 1):
+        made.graph.initializer.add(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[0])
+    return made
+
+
+def captures_that_multiply(count: int) -> onnx.ModelProto:
+    """So many subgraphs of one node, each of which uses another outer value."""
+    made = model()
+    made.opset_import.append(helper.make_opsetid("my", 1))
+    node = onnx.NodeProto(op_type="T", domain="my", output=["z"])
+    graphs = node.attribute.add(name="graphs", type=onnx.AttributeProto.GRAPHS).graphs
+    for index in range(count):
+        made.graph.node.add(op_type="Neg", input=["x"], output=[f"v{index}"])
+        inner = graphs.add(name="inner")
+        inner.node.add(op_type="Neg", input=[f"v{index}"], output=["o"])
+        inner.output.add(name="o")
+    made.graph.node.append(node)
+    return made
+
+
+def names_that_collide(count: int) -> onnx.ModelProto:
+    """So many subgraphs whose value has an outer name, and so many numbered variants of that."""
+    made = captures_that_multiply(count)
+    node = made.graph.node[-1]
+    for index, inner in enumerate(node.attribute[0].graphs):
+        made.graph.node[index + 1].output[0] = f"x__{index}"
+        inner.node[0].input[0], inner.node[0].output[0] = "y", "x"
+        inner.output[0].name = "x"
+    return made
+
+
+def backwards(count: int) -> onnx.ModelProto:
+    """A chain of nodes, the last one first; valid once it is sorted."""
+    names = ["x", *(f"v{i}" for i in range(count)), "y"]
+    pairs = list(itertools.pairwise(names))
+    return model([helper.make_node("Neg", [a], [b]) for a, b in reversed(pairs)])
+
+
+def circle(count: int) -> onnx.ModelProto:
+    made = backwards(count)
+    made.graph.node[-1].input[0] = "y"
+    return made
+
+
+def circle_through_subgraph() -> onnx.ModelProto:
+    return onnx.parser.parse_model("""
+    <ir_version: 10, opset_import: ["": 21]>
+    g (float[4] x, bool c) => (float[4] y) {
+        y = If (c) <then_branch = t () => (float[4] p) { p = Neg(late) },
+                    else_branch = e () => (float[4] q) { q = Neg(x) }>
+        late = Exp(y)
+    }
+    """)
+
+
+def large_constant_called(calls: int, elements: int, *, ints: bool) -> onnx.ModelProto:
+    """A function with a large constant, called many times."""
+    made = functions({"f": ["Relu"]})
+    numbers = np.zeros(elements, np.float32)
+    value = {"value_ints": [1] * elements} if ints else {"value": numpy_helper.from_array(numbers)}
+    made.functions[0].node.append(helper.make_node("Constant", [], ["k"], **value))
+    for index in range(calls):
+        made.graph.node.append(helper.make_node("f", ["x"], [f"y{index}"], domain="local"))
+    return made
+
+
+def long_name(length: int) -> onnx.ModelProto:
+    return model([helper.make_node("Relu", ["q" * length], ["y"])])
+
+
+def typed_data(count: int, size: int) -> onnx.ModelProto:
+    def change(tensor: TensorProto) -> None:
+        tensor.ClearField("raw_data")
+        tensor.float_data.extend([1.0] * count)
+        del tensor.dims[:]
+        tensor.dims.append(size)
+
+    return with_weight(change)
+
+
+def two_in_a_file(*ranges: tuple[int, int]) -> onnx.ModelProto:
+    """Weights of bytes at (offset, length) of the data file."""
+    made = external("w.bin", *ranges[0])
+    for index, (offset, length) in enumerate(ranges[1:]):
+        tensor = made.graph.initializer.add(
+            name=f"v{index}", data_type=TensorProto.UINT8, dims=[length]
+        )
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", "w.bin"), ("offset", offset), ("length", length)):
+            tensor.external_data.add(key=key, value=str(value))
+    return made
+
+
+def stated_twice() -> onnx.ModelProto:
+    made = external("w.bin", 0)
+    made.graph.initializer[0].external_data.add(key="location", value="/etc/passwd")
+    return made
+
+
+def in_attribute(location: str) -> onnx.ModelProto:
+    """A constant's data somewhere else; in a function, when it is called."""
+    made = functions({"f": ["Relu"]})
+    tensor = TensorProto(name="k", data_type=TensorProto.FLOAT, dims=[4])
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    made.functions[0].node.append(helper.make_node("Constant", [], ["k"], value=tensor))
+    return made
+
+
+def unknown_field() -> bytes:
+    data = model().SerializeToString()
+    return data + b"\xfa\x7f\x03abc"
+
+
+def not_text() -> bytes:
+    return model().SerializeToString().replace(b"Relu", b"Re\xffl")

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from isomorph.exporters.onnx.faithful import write_as_read
+from isomorph.exporters.onnx.writer import ExportBlocked, to_proto
 from isomorph.frontends.onnx import reader
 from isomorph.frontends.onnx.reader import read
 from isomorph.ir.errors import InvalidModelError
-from tests.frontends.onnx.hostile import FILES, MODELS, dim_text, external, model, with_weight
+from isomorph.ir.text import to_text
+from tests import hostile_page
+from tests.frontends.onnx.constructs import CONSTRUCTS
+from tests.frontends.onnx.hostile import dim_text, external, model, with_weight
+from tests.frontends.onnx.hostile_table import HOSTILE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    import onnx
 
 
 @pytest.fixture(params=["read", "mapped"])
@@ -31,22 +43,103 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return home
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_hostile_model(name: str, folder: Path):
-    make, error, text = MODELS[name]
-    path = folder / "model.onnx"
-    path.write_bytes(make().SerializeToString())
-    with pytest.raises(error, match=f"(?s)model.onnx: .*{text}"):
-        read(path)
+ROWS = [(group, name) for group, rows in HOSTILE.items() for name in rows]
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_model(name: str, folder: Path):
-    data, text = FILES[name]
+@pytest.mark.parametrize(("group", "name"), ROWS, ids=[name for _, name in ROWS])
+def test_hostile_file(group: str, name: str, folder: Path):
+    make, error, text = HOSTILE[group][name]
+    made = make()
     path = folder / "model.onnx"
-    path.write_bytes(data)
-    with pytest.raises(InvalidModelError, match=f"(?s)model.onnx: .*{text}"):
+    path.write_bytes(made if isinstance(made, bytes) else made.SerializeToString())
+    if error is None:
         read(path)
+        return
+    with pytest.raises(error, match=f"(?s)model.onnx: .*{text}") as caught:
+        read(path)
+    assert len(str(caught.value)) < 5000
+
+
+IN_MEMORY = ("nesting and size", "functions", "names and order", "tensors")
+
+
+@pytest.mark.parametrize(("group", "name"), [r for r in ROWS if r[0] in IN_MEMORY])
+def test_hostile_message(group: str, name: str):
+    make, error, text = HOSTILE[group][name]
+    made = make()
+    if error is None:
+        read(made)
+        return
+    with pytest.raises(error, match=f"(?s)given: .*{text}"):
+        read(made)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of address space is Linux's")
+def test_all_of_them_in_little_memory_and_time():
+    """In one process that may come to need 512 MiB, the limits of what is read included."""
+    program = """
+import resource, time
+from tests.frontends.onnx.hostile_table import HOSTILE
+from isomorph.frontends.onnx.reader import read
+from isomorph.ir.errors import InvalidModelError, UnsupportedError
+made = {n: m() for rows in HOSTILE.values() for n, (m, _, _) in rows.items()}
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (512 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for name, model in made.items():
+    start = time.process_time()
+    try:
+        read(model)
+    except (InvalidModelError, UnsupportedError):
+        pass
+    took = time.process_time() - start
+    if took > 5:
+        print(f"{name}: {took:.1f} s")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_strings_that_are_not_text(tmp_path: Path):
+    """Every string of every construct, one after the other, is not UTF-8."""
+    path = tmp_path / "model.onnx"
+    outcomes = Counter[bool]()
+    for make in CONSTRUCTS.values():
+        for data in with_bad_text(make()):
+            path.write_bytes(data)
+            try:
+                graph = read(path)
+            except InvalidModelError as error:
+                assert r"\xff@\xff" in str(error), error  # noqa: PT017
+                outcomes[False] += 1
+            else:
+                to_text(graph)
+                with suppress(ExportBlocked):  # functions of another opset
+                    to_proto(graph).SerializeToString()
+                write_as_read(read(path, keep_functions=True), tmp_path / "out.onnx")
+                outcomes[True] += 1
+    assert min(outcomes.values()) > 30
+
+
+def with_bad_text(model: onnx.ModelProto) -> Iterator[bytes]:
+    """The model as often as it has strings, one of them other bytes each time."""
+    stack: list[Any] = [model]
+    while stack:
+        message = stack.pop()
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                stack.extend(value if field.is_repeated else [value])
+            elif field.type == field.TYPE_STRING and field.is_repeated:
+                for index, kept in enumerate(list(value)):
+                    value[index] = "\u007f@\u007f"
+                    yield model.SerializeToString().replace(b"\x7f@\x7f", b"\xff@\xff")
+                    value[index] = kept
+            elif field.type == field.TYPE_STRING:
+                setattr(message, field.name, "\u007f@\u007f")
+                yield model.SerializeToString().replace(b"\x7f@\x7f", b"\xff@\xff")
+                setattr(message, field.name, value)
 
 
 def test_truncated_anywhere(folder: Path):
@@ -56,14 +149,6 @@ def test_truncated_anywhere(folder: Path):
         path.write_bytes(whole[:length])
         with pytest.raises(InvalidModelError, match=r"model\.onnx: "):
             read(path)
-
-
-def test_names_that_are_not_text(folder: Path):
-    data = model().SerializeToString().replace(b"Relu", b"Re\xffl")
-    path = folder / "model.onnx"
-    path.write_bytes(data)
-    with pytest.raises(InvalidModelError, match=r"model\.onnx: .*UTF-8"):
-        read(path)
 
 
 @pytest.mark.parametrize("text", ["1//0", "a % 0", "-" * 200_000 + "a", "(" * 5000, "(a+b)*" * 40])
@@ -122,6 +207,11 @@ class TestSpecialFiles:
         with pytest.raises(InvalidModelError, match="cannot be opened"):
             read(path)
 
+    def test_hard_links_are_files_of_the_folder(self, folder: Path):
+        (folder / "hard.bin").hardlink_to(folder.parent / "w.bin")
+        (folder / "model.onnx").write_bytes(external("hard.bin").SerializeToString())
+        assert len(read(folder / "model.onnx").weights()) == 1
+
     def test_a_cache_made_of_links(self, tmp_path: Path):
         blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "main"
         blobs.mkdir()
@@ -156,3 +246,8 @@ def test_a_message_given_by_itself_opens_no_file():
     with pytest.raises(InvalidModelError, match="cannot be found without the model's path"):
         read(external("w.bin"))
     assert len(read(model())) == len(read(model().SerializeToString())) == 1
+
+
+def test_the_page_that_lists_them_is_current():
+    found = hostile_page.PAGE.read_text("utf-8")
+    assert found == hostile_page.page(hostile_page.by_hand()), "python -m tests.hostile_page"
