@@ -223,9 +223,7 @@ def _padded(build: Build) -> Value | None:
     if covers or source is not None:
         return mask
     rank, amount = build.rank(3), minus(build, _total(build), size_of(build, mask, -1))
-    if not _is_truth(mask):
-        mask = build.cast(mask, build.dtype())
-    kind = DType.BOOL if _is_truth(mask) else build.dtype()
+    mask, kind = _truth_or_float(build, mask)
     lowest = build.const(False if kind is DType.BOOL else -np.inf, kind)
     return build("Pad", mask, vector(build, *[0] * (2 * rank - 1), amount), lowest)
 
@@ -261,11 +259,20 @@ def _narrowed(build: Build, mask: Value | None, allowed: Value) -> Value:
         return allowed
     if _is_truth(mask):
         return build("And", mask, allowed)
-    if not isinstance(mask.type, TensorType) or not mask.type.dtype.is_float:
-        mask = build.cast(mask, build.dtype())
-    dtype = mask.type.dtype if isinstance(mask.type, TensorType) else build.dtype()
+    mask, dtype = _truth_or_float(build, mask)
     added = build("Where", allowed, build.const(0, dtype), build.const(-np.inf, dtype))
     return build("Add", mask, added)
+
+
+def _truth_or_float(build: Build, mask: Value) -> tuple[Value, DType]:
+    """A mask of truth values or floats; not of bfloat16, which run times can do little with."""
+    known = mask.type.dtype if isinstance(mask.type, TensorType) else None
+    if known is DType.BOOL:
+        return mask, known
+    if known is None or not known.is_float:
+        mask, known = build.cast(mask, build.dtype()), build.dtype()
+    wider = DType.FLOAT32 if known is DType.BFLOAT16 else known
+    return build.cast(mask, wider), wider
 
 
 def _is_truth(mask: Value) -> bool:

@@ -88,10 +88,11 @@ def _causal_conv_27(op: Op, patch: Patch) -> None:
     past = op.input(3)
     if past is not None:
         padded = build("Concat", past, x, axis=2)
+        wide = build.cast(padded, DType.FLOAT32)
     else:
         pads = vector(build, 0, 0, before, 0, 0, 0)
-        padded = build("Pad", x, pads, build.const(0, own))
-    wide = build.cast(padded, DType.FLOAT32)
+        zero = build.const(0, DType.FLOAT32)
+        padded = wide = build("Pad", build.cast(x, DType.FLOAT32), pads, zero)
     weight, bias = build.cast(build.operand(1), DType.FLOAT32), op.input(2)
     shift = None if bias is None else build.cast(bias, DType.FLOAT32)
     channels = size_of(build, build.operand(1), 0)
@@ -108,7 +109,7 @@ def _causal_conv_27(op: Op, patch: Patch) -> None:
     else:
         start = vector(build, size_of(build, x, 2))
         state = build("Slice", padded, start, build.ints(LAST), build.ints(2))
-    build.done(build.cast(y, own), state)
+    build.done(build.cast(y, own), build.cast(state, own))
 
 
 def _taps(build: Build, wide: Value, weight: Value, shift: Value | None, taps: Size) -> Value:
