@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from isomorph.ir.budget import current
+from isomorph.ir.dice import current as rolled
 from isomorph.ir.errors import InvalidGraphError
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType
@@ -75,6 +76,18 @@ class Program:
         Raises:
             BudgetError: when it takes more than what is left of the budget, if there is one.
         """
+        dice = rolled()
+        if dice is not None:
+            dice.restart()
+        return self._run(inputs, captures, watch, change)
+
+    def _run(
+        self,
+        inputs: Sequence[Any],
+        captures: Sequence[Any],
+        watch: Watch | None,
+        change: Change | None,
+    ) -> list[Any]:
         graph = self.graph
         if len(inputs) != len(graph.inputs):
             raise InvalidGraphError(
@@ -113,7 +126,7 @@ class Program:
             inner = self._inner.get(id(sub))
             if inner is None:
                 inner = self._inner[id(sub)] = Program(sub, wide=self.wide)
-            return inner.run(formal, captured, watch=watch, change=change)
+            return inner._run(formal, captured, watch, change)
 
         for op, dead in zip(self._order, self._dead, strict=True):
             operands = [None if v is None else known[v] for v in op.inputs]

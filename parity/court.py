@@ -16,6 +16,7 @@ from isomorph.ir.types import DType
 from isomorph.parity import locate, weak
 from isomorph.parity.arrays import is_float
 from isomorph.parity.compiled import Compiled
+from isomorph.parity.drawn import Drawn
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, formed_otherwise, leaves, type_of
@@ -103,6 +104,9 @@ class Court:
         self._explained = False
         self._seconds = 0.0
         self._beside: Candidate | None = None
+        self._drawn = Drawn(candidate)
+        if self._drawn.outputs:
+            self.note(self._drawn.words)
 
     def try_case(self, case: Case) -> bool:
         """Judge one case; false when it is none, because both models refuse it.
@@ -209,9 +213,10 @@ class Court:
                     self._output(case, index, finding, "same")
         if values is not None and self._judged_case is not case:
             self._judge_nodes(case, values)
-        self._measure(case, wanted, plain, broken | odd)
+        self._measure(case, wanted, plain, broken | odd | self._drawn.outputs)
         try:
             optimized = self.candidate.run(case.inputs, optimize=True)
+            optimized = self._drawn.set_aside(plain, optimized)
         except RunError as error:
             if 0 in case.dims.values():
                 self.note(f"RUNTIME: optimized, onnxruntime refuses a size of 0: {error}")
@@ -300,7 +305,7 @@ class Court:
         for index, (value, result) in enumerate(zip(wanted, plain, strict=True)):
             stated = self.candidate.outputs[index].type
             problem = observed(stated, kinds[index], value, result)
-            if not problem:
+            if not problem or self._drawn.decide(index, value, result):
                 continue
             own = formed_otherwise(got[index], result)
             explained = own and self._nodes_are_right(case) and self._explained

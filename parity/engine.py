@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.budget import BudgetError, Limits, bounded, weight_bytes
+from isomorph.ir.dice import Dice, rolling
 from isomorph.ir.errors import IsomorphError
 from isomorph.parity import locate, reduce, replay, structure
 from isomorph.parity.candidate import Candidate
@@ -118,7 +119,7 @@ def verify(
         if source.outputs is not None:
             problems += structure.declared("output", source.outputs, model.outputs, names=names)
         allowed = (limits or Limits()).of(weight_bytes(source.graph) + weight_bytes(model.graph))
-        with bounded(Limits(None, allowed.memory)):
+        with bounded(Limits(None, allowed.memory)), rolling(Dice(source.graph, model.graph)):
             run = _Run(source, model, cases, seed, profile, budget, say, allowed)
             try:
                 if not unusable:

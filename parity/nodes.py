@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.dice import may_draw
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.opdef import Tolerance
-from isomorph.parity import exact
+from isomorph.parity import drawn, exact
 from isomorph.parity.finding import Finding
 from isomorph.parity.tolerance import tolerance_of
 from isomorph.parity.verdict import Status
@@ -43,10 +44,10 @@ def _judge_graph(
         if op.type == "If" and not op.domain:
             _judge_if(candidate, op, operands, values, results, sink)
             continue
-        if tolerance_of(op) in {Tolerance.RANDOM, Tolerance.CONTROL} or op.captures:
+        if tolerance_of(op) is Tolerance.CONTROL or op.captures:
             continue
         try:
-            findings = judge(op, operands, results)
+            findings = (drawn.judge if may_draw(op) else judge)(op, operands, results)
         except UnsupportedError as error:
             sink(op, Finding(reason=f"not judged: {error}"))
             continue
@@ -67,6 +68,8 @@ def _judge_if(
     body: Graph = op.attributes[name]
     inner = candidate.observe_body(op, name, body, [values[v] for v in op.captures])
     _judge_graph(candidate, body, inner, sink)
+    if drawn.drawing(body):  # it was run a second time, and drew anew
+        return
     for result, formal in zip(results, body.outputs, strict=False):
         problem = "" if result is None else exact.differs(result, inner[formal])
         if problem:

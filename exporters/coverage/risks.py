@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.limitations import limitations_of
 from isomorph.ir.budget import size_text
+from isomorph.ir.dice import may_draw
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -16,25 +17,6 @@ if TYPE_CHECKING:
 
 DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
 """Operators whose result shapes depend on the values of their operands, not on shapes alone."""
-
-RANDOM = frozenset(
-    {
-        "Bernoulli",
-        "Dropout",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    }
-)
-"""Operators whose results are drawn, Dropout only while training."""
-
-
-def is_random(op: Op) -> bool:
-    """Whether an op draws random numbers."""
-    return not op.domain and op.type in RANDOM and (op.type != "Dropout" or len(op.inputs) > 2)
-
 
 def risks(graph: Graph, target: Target, found: Collector, memory: int | None = None) -> None:
     """Note the risks of a graph at a target, subgraphs included.
@@ -62,7 +44,7 @@ def risks(graph: Graph, target: Target, found: Collector, memory: int | None = N
         for limitation in limitations_of(op, target.runtime, target.release):
             reason = f"{target.runtime} {target.release} {limitation.reason}"
             found.add(op, "risk", reason, limitation.remedy, severity="risk")
-        if is_random(op):
+        if may_draw(op):
             seeded = op.attributes.get("seed") is not None
             found.add(
                 op,

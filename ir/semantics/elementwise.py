@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.dice import generator
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.types import DType
@@ -236,13 +236,13 @@ def _identity(call: Call, x: Any) -> Any:
 
 
 def _dropout(call: Call, x: Any, ratio: Any = None, training: Any = None) -> tuple[Any, Array]:
-    """Evaluation only: the data itself, and a mask that keeps everything."""
-    mask = np.ones(np.shape(x), bool)
-    if training is not None and bool(training) and (0.5 if ratio is None else float(ratio)) != 0:
-        raise UnsupportedError(
-            f"{call.op.where}: Dropout in training mode is random; set training_mode to false"
-        )
-    return x, mask
+    """The data itself, and a mask that keeps everything; while training, what chance keeps."""
+    share = 0.5 if ratio is None else float(ratio)
+    if training is None or not bool(training) or share == 0:
+        return x, np.ones(np.shape(x), bool)
+    mask: Array = np.asarray(generator(call.op).random(np.shape(x)) >= share)
+    kept = np.where(mask, np.asarray(x).astype(np.float64) / (1 - share), 0.0)
+    return kept.astype(np.asarray(x).dtype), mask
 
 
 def _dropout_7(call: Call, x: Any) -> tuple[Any, Array]:

@@ -1,6 +1,7 @@
 """random: what each operator draws.
 
-The standard names distributions, not numbers: results of two evaluations are never compared.
+The standard names distributions, not numbers: results of two evaluations are only ever compared
+inside `isomorph.ir.dice`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.dice import generator
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.types import DType
@@ -25,12 +27,6 @@ if TYPE_CHECKING:
     Draw = Callable[[Call, np.random.Generator, tuple[int, ...]], Array]
 
 
-def _generator(call: Call) -> np.random.Generator:
-    """One of its own for each evaluation; the same one for the same seed."""
-    seed = call.attr("seed")
-    return np.random.default_rng(None if seed is None else np.float32(seed).view(np.uint32).item())
-
-
 def _normal(call: Call, source: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return source.normal(call.attr("mean", 0.0), call.attr("scale", 1.0), shape)
 
@@ -42,7 +38,7 @@ def _uniform(call: Call, source: np.random.Generator, shape: tuple[int, ...]) ->
 def _shaped(draw: Draw) -> tuple[Impl, ...]:
     def run(call: Call) -> Array:
         dtype = call.float_dtype(DType(call.attr("dtype", 1)))
-        return n.once(draw(call, _generator(call), tuple(call.attr("shape"))), dtype)
+        return n.once(draw(call, generator(call.op), tuple(call.attr("shape"))), dtype)
 
     return (Impl(run),)
 
@@ -50,7 +46,7 @@ def _shaped(draw: Draw) -> tuple[Impl, ...]:
 def _like(draw: Draw) -> tuple[Impl, ...]:
     def run(call: Call, x: Any) -> Array:
         dtype = call.float_dtype(_named(call, x))
-        return n.once(draw(call, _generator(call), np.shape(x)), dtype)
+        return n.once(draw(call, generator(call.op), np.shape(x)), dtype)
 
     return (Impl(run),)
 
@@ -62,7 +58,7 @@ def _named(call: Call, x: Any) -> DType:
 
 def _bernoulli(call: Call, p: Any) -> Array:
     """1 with probability p, as the text says; the function body has it the other way round."""
-    drawn = _generator(call).random(np.shape(p)) < np.asarray(p).astype(np.float64)
+    drawn = generator(call.op).random(np.shape(p)) < np.asarray(p).astype(np.float64)
     return np.asarray(drawn).astype(call.float_dtype(_named(call, p)))
 
 
@@ -72,7 +68,7 @@ def _multinomial(call: Call, x: Any) -> Array:
     count = int(call.attr("sample_size", 1))
     top = logarithms.max(1, keepdims=True, initial=-np.inf)
     sums = np.exp(logarithms - top).cumsum(1)
-    drawn = _generator(call).random((len(sums), count))
+    drawn = generator(call.op).random((len(sums), count))
     found = [np.searchsorted(s, d * s[-1], "right") for s, d in zip(sums, drawn, strict=True)]
     return np.array(found, DType(call.attr("dtype", 6)).numpy).reshape(len(sums), count)
 

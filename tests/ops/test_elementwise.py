@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import Instance, build
@@ -159,14 +158,17 @@ def test_halves_round_to_even() -> None:
     assert one("Round", x).tolist() == [0, 2, 2, 0, -2]
 
 
-def test_dropout_in_training_is_refused() -> None:
+def test_dropout_in_training_keeps_what_chance_keeps() -> None:
     graph = Graph()
-    x = graph.add_input("x", TensorType(DType.FLOAT32, (2,)))
+    x = graph.add_input("x", TensorType(DType.FLOAT32, (1000,)))
     ratio = graph.add_weight(Weight.of(np.float32(0.5)))
     training = graph.add_weight(Weight.of(np.array([True]).reshape(())))
-    graph.outputs = [graph.add_op("Dropout", [x, ratio, training]).output]
-    with pytest.raises(UnsupportedError, match="training mode is random"):
-        interpret(graph, [np.ones(2, np.float32)])
+    op = graph.add_op("Dropout", [x, ratio, training], outputs=["y", "mask"])
+    graph.outputs = list(op.results)
+    kept, mask = interpret(graph, [np.full(1000, 3, np.float32)])
+    assert 300 < mask.sum() < 700
+    assert kept.dtype == np.float32
+    np.testing.assert_array_equal(kept, np.where(mask, 6, 0))
 
 
 # -- contents ------------------------------------------------------------------------------
