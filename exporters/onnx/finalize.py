@@ -18,7 +18,9 @@ def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
     Weights that nothing reads go. Outputs of subgraphs get a name of their own, an Identity where
     one is given twice; those of the model keep theirs, even where they are inputs, weights, or
     listed twice, which run times take. Unless the graph is to be written as it was read: outputs of
-    subgraphs are computed by an op, equal weights are merged, and ops get unique names.
+    subgraphs are computed by an op, equal weights are merged, ops get unique names, and values of
+    subgraphs names that nothing around them has, be it computed before or later: onnxruntime takes
+    a repeated one for a second definition where it types nested loops twice.
     """
     names: dict[str, int] = {}
     for each in graph.graphs():
@@ -28,6 +30,8 @@ def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
         if not untouched:
             _merge_weights(each)
             _name_ops(each, names)
+    if not untouched:
+        _name_values(graph)
 
 
 def _separate_outputs(graph: Graph, opset: int, *, computed: bool) -> None:
@@ -75,3 +79,21 @@ def _name_ops(graph: Graph, taken: dict[str, int]) -> None:
             name = f"{base}_{count}"
         taken.setdefault(name, 0)
         op.name = name
+
+
+def _name_values(graph: Graph) -> None:
+    """Let no value of a subgraph have the name of one around it."""
+    stack: list[tuple[Graph, frozenset[str]]] = [(graph, frozenset())]
+    while stack:
+        each, around = stack.pop()
+        own = set(each.values()) - set(each.captures)
+        for value in [v for v in own if v.name in around]:
+            name, count = value.name, 0
+            while name in around:
+                count += 1
+                name = each.unique_name(f"{value.name}_{count}")
+            each.rename(value, name)
+        inner = [sub for op in each.ops() for _, sub in op.subgraphs()]
+        if inner:
+            named = around | {v.name for v in own}
+            stack += [(sub, named) for sub in inner]
