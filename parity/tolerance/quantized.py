@@ -2,7 +2,8 @@
 
 What is rounded to the nearest integer has itself been rounded: x / scale once, a sum of products
 times a·b/y at most four times. A result is right when it is what some number within those roundings
-gives, so that next to a half both neighbours are. Everything else about it is exact.
+gives, so that next to a half both neighbours are, but not where nothing was rounded: ties go to
+even. Everything else about it is exact.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def between(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np
         return None
     with np.errstate(all="ignore"):
         exact = _exact(op, operands)
-        off = np.where(np.isfinite(exact.value), _roundings(op, operands, exact), 0.0)
+        narrow = ROUNDED[op.key](Call(op), *operands).value.astype(np.float64)
+        rounded = np.isfinite(exact.value) & (narrow != exact.value)
+        off = np.where(rounded, _roundings(op, operands, exact), 0.0)
         return _both(Call(op, wide=True), exact, off)
 
 
@@ -152,12 +155,19 @@ def _dynamic(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, n
         if index == 1:
             off = gamma(3, FLOAT32.u) * scale + FLOAT32.tiny
             return scale - off, scale + off
+        single = scale.astype(np.float32)
         at = np.asarray(-low / scale)
-        zeros = _both(call, Unrounded(at, 0, DType.UINT8), gamma(4, FLOAT32.u) * np.abs(at))
+        off = _unless_exact(at, np.float32(-low) / single)
+        zeros = _both(call, Unrounded(at, 0, DType.UINT8), off)
         if index == 2:
             return zeros
         value = x / scale
-        off = gamma(4, FLOAT32.u) * np.abs(value)
+        off = _unless_exact(value, x.astype(np.float32) / single)
         lowest = Unrounded(value - off, zeros[0], DType.UINT8).rounded(call)
         highest = Unrounded(value + off, zeros[1], DType.UINT8).rounded(call)
     return lowest.astype(np.float64), highest.astype(np.float64)
+
+
+def _unless_exact(exact: np.ndarray, single: np.ndarray) -> np.ndarray:
+    """Four roundings of a quotient, unless float32 has it as it is."""
+    return np.where(single == exact, 0.0, gamma(4, FLOAT32.u) * np.abs(exact))
