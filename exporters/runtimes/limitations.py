@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.tables import type_text
-from isomorph.ir.types import TensorType
+from isomorph.ir.constants import integers, numbers
+from isomorph.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,60 @@ def _shows_masked_scores(op: Op) -> bool:
     return len(op.outputs) > 3 and op.attributes.get("qk_matmul_output_mode") == 2
 
 
+def _lengths(op: Op) -> tuple[int | None, int | None]:
+    """A DFT's operand's size along its axis, and how many points it transforms, where known."""
+    first, axis, stated = op.input(0), numbers(op.input(2)), numbers(op.input(1))
+    kind = first.type if first is not None else None
+    shape = kind.shape if isinstance(kind, TensorType) else None
+    size = None
+    if shape is not None and (axis is not None or op.input(2) is None):
+        along = op.attr("axis", 1) if op.version < 20 else -2 if axis is None else int(axis)
+        size = shape[along]
+    size = size if isinstance(size, int) else None
+    if op.input(1) is not None:
+        return size, None if stated is None else int(stated.reshape(-1)[0])
+    mirrored = op.attr("inverse") and op.attr("onesided")
+    return size, size if size is None or not mirrored else 2 * (size - 1)
+
+
+def _inverse_of_no_power(op: Op) -> bool:
+    _, points = _lengths(op)
+    return bool(op.attr("inverse")) and (points is None or bool(points & (points - 1)))
+
+
+def _mirrored_otherwise(op: Op) -> bool:
+    """Whether a one-sided inverse states another length than its frequencies have."""
+    size, points = _lengths(op)
+    if not (op.attr("inverse") and op.attr("onesided")) or points is None or size is None:
+        return False
+    return points // 2 + 1 != size
+
+
+def _asks_for_double(op: Op) -> bool:
+    return op.attributes.get("output_datatype") == DType.FLOAT64.value
+
+
+def _aligns_one_pixel(op: Op) -> bool:
+    sizes = integers(op.input(1))
+    return bool(op.attr("align_corners")) and sizes is not None and 1 in sizes[2:]
+
+
+_WINDOW = Limitation(
+    "makes float64 windows of float32 constants",
+    "rely on no more than float32 tells, or make the window a constant",
+    when=_asks_for_double,
+    shown_by=("", "symmetric", "run-time size", "run-time size, symmetric", "one element"),
+)
+
 LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
+    ("", "AffineGrid"): (
+        Limitation(
+            "puts a single pixel at its far edge when corners are aligned, where the definition "
+            "says nothing and PyTorch has its middle",
+            "do not align corners, or choose a size of 2 or more",
+            when=_aligns_one_pixel,
+        ),
+    ),
     ("", "Attention"): (
         Limitation(
             "computes it in float64 with a scale that is rounded to float32",
@@ -96,6 +150,20 @@ LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
             ("scores 2", "scores 2, causal"),
         ),
     ),
+    ("", "BlackmanWindow"): (_WINDOW,),
+    ("", "DFT"): (
+        Limitation(
+            "multiplies an inverse in float64 by a float32 factor",
+            "use a length that is a power of two, or float32",
+            ("float64",),
+            _inverse_of_no_power,
+        ),
+        Limitation(
+            "neither crops nor pads the frequencies of a one-sided inverse to the stated length",
+            "slice or pad them before",
+            when=_mirrored_otherwise,
+        ),
+    ),
     ("", "Gather"): (
         Limitation(
             "returns empty strings where an index selects more than one element",
@@ -115,6 +183,7 @@ LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
     ("", "GroupNormalization"): (
         Limitation("computes it in float32", "rely on no more than float32 tells", ("float64",)),
     ),
+    ("", "HammingWindow"): (_WINDOW,),
     ("", "LSTM"): (
         Limitation(
             "does not clip what the last activation is given",

@@ -103,6 +103,7 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
         _affine((2, 2, 3), _size(2, 1, 3, 2, const=False), "run-time size"),
         _affine((1, 3, 4), _size(1, 1, 2, 2, 3, const=False), "run-time size, space", 1),
         _affine((1, 2, 3), _size(1, 1, 1, 1), "one pixel"),
+        _affine((1, 2, 3), _size(1, 1, 1, 1), "one pixel, corners aligned", 1),
     ),
     ("", "ImageDecoder"): (
         _decode(BMP, ""),

@@ -83,6 +83,7 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
         _use(_signal(2, 8, 1), inverse=1, note="inverse of a real spectrum"),
         _use(_signal(2, 6, 2), inverse=1, onesided=1, note="one-sided to real"),
         _use(_signal(2, 6, 2), _int(11), inverse=1, onesided=1, note="one-sided to real, odd"),
+        _use(_signal(2, 6, 2), _int(16), inverse=1, onesided=1, note="one-sided to real, padded"),
         _use(_signal(3, 10, 4, 2), None, _axis(1), note="axis"),
         _use(_signal(3, 10, 4, 1), None, _axis(-4), onesided=1, note="first axis"),
         _use(_signal(2, 10, 1), _int(16), _axis(1), note="padded"),

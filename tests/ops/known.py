@@ -87,6 +87,11 @@ REFERENCE: tuple[Row, ...] = (
     ("GridSample", lambda _, d: d == "string", "strings are padded with the number 0"),
     ("AffineGrid", lambda _, d: d != "float32", "the result is float32 whatever theta is"),
     (
+        "AffineGrid",
+        lambda i, d: i.note == "one pixel, corners aligned" and d == "float32",
+        "with corners aligned a single pixel lies at 2 / 0",
+    ),
+    (
         "SequenceInsert",
         lambda i, _: i.note == "at the end",
         "position n is taken modulo n, so the element is put at the front",

@@ -32,6 +32,10 @@ _LIMIT = 1 << 22
 _PRIMES = ((5, 7, 11, 13, 17, 19, 23, 29), (7, 11, 13, 17, 19, 23, 29, 31))
 _INSTEAD = {
     "linalg.inv": "a weight that was inverted outside the function",
+    "fft.fft": 'xp.op("DFT", x[..., None]), whose last axis holds real and imaginary parts',
+    "fft.rfft": 'xp.op("DFT", x[..., None], onesided=1), with real and imaginary parts last',
+    "fft.ifft": 'xp.op("DFT", parts, inverse=1) of real and imaginary parts along a last axis',
+    "fft.irfft": 'xp.op("DFT", parts, onesided=1, inverse=1)[..., 0]',
     "bincount": "xp.sum(xp.astype(x[:, None] == xp.arange(n), xp.int64), axis=0)",
     "copyto": "xp.where(mask, new, old)",
     "put_along_axis": "nn.scatter(x, indices, updates, axis=…)",
