@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     Say = Callable[[str], None]
 
+QUIET = {"OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+"""There is a process for every core, and torch warns of what its uses are meant to do."""
+
 Job = tuple[str, Any]
 """What to measure: `operator`, `kernels` or `torch`, and which operator or use."""
 
@@ -75,6 +78,7 @@ class Worker:
             stdout=subprocess.PIPE,
             text=True,
             cwd=Path.cwd(),
+            env={**os.environ, **QUIET},
         )
         return self._process
 
