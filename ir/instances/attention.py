@@ -54,9 +54,9 @@ def _rows(*rows: str) -> Arg:
 
 def _attention() -> Several:
     split: dict[str, Any] = {"q": (2, 4, 24), "k": (2, 6, 24), "v": (2, 6, 15)}
-    three = {"q_num_heads": 3, "kv_num_heads": 3}
-    square = {"k": (2, 3, 4, 8)}
-    ready = {"k": (2, 3, 6, 8), "nonpad": (5, 4)}
+    three: dict[str, Any] = {"q_num_heads": 3, "kv_num_heads": 3}
+    square: dict[str, Any] = {"k": (2, 3, 4, 8)}
+    ready: dict[str, Any] = {"k": (2, 3, 6, 8), "nonpad": (5, 4)}
     empty_row = _rows("111000", "000000", "101010", "000001")
     return (
         _use(),

@@ -100,20 +100,18 @@ def attend(
     capped = raw if cap == 0 else stored(cap * np.tanh(raw / cap))
     total, length = keys.shape[2], queries.shape[2]
     bias: Array | None = None
+    zero, lowest = np.zeros((), compute), np.full((), -np.inf, compute)
     if mask is not None:
         mask = _padded(call, np.asarray(mask), total)
-        if mask.dtype == bool:
-            bias = np.where(mask, compute.type(0), compute.type(-np.inf))
-        else:
-            bias = stored(mask)
+        bias = np.where(mask, zero, lowest) if mask.dtype == bool else stored(mask)
     for allowed in _windows(call, length, total, past, nonpad):
-        added = np.where(allowed, compute.type(0), compute.type(-np.inf))
+        added = np.where(allowed, zero, lowest)
         bias = added if bias is None else bias + added
     scores = capped if bias is None else stored(capped + bias)
     weights = stored(_softmax(call, scores))
     if bias is not None:
-        emptied = np.isneginf(bias.max(-1, keepdims=True, initial=-np.inf))
-        weights = np.where(emptied, compute.type(0), weights)
+        emptied = bias.max(-1, keepdims=True, initial=-np.inf) == -np.inf
+        weights = np.where(emptied, zero, weights)
     result = np.matmul(weights, values)
     return Stages(
         queries,

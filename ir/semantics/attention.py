@@ -25,7 +25,7 @@ def _attention(call: Call, q: Any, k: Any, v: Any, *rest: Any) -> tuple[Array, .
     """The scores that the fourth result shows: raw, capped, masked, or after the softmax."""
     found = attend(call, q, k, v, *rest)
     shown = (found.raw, found.capped, found.scores, found.weights)
-    mode = call.attr("qk_matmul_output_mode", 0)
+    mode = int(call.attr("qk_matmul_output_mode", 0))
     scores = shown[mode] if 0 <= mode < len(shown) else found.raw
     y = found.result if np.ndim(q) == 4 else join_heads(found.result)
     scores = np.broadcast_to(scores, found.weights.shape)

@@ -185,7 +185,8 @@ def _peak(stages: Stages) -> np.ndarray:
 
 def _rotary(op: Op, operands: Sequence[Any], truth: np.ndarray, unit: Unit) -> Bound:
     """c·x₁ ∓ s·x₂: three roundings at most, each of no more than the sum of both magnitudes."""
-    x, cos, sin, *places = operands
+    x, cos, sin = (np.asarray(v, np.float64) for v in operands[:3])
+    places = operands[3:]
 
     def turned(a: np.ndarray, c: np.ndarray, s: np.ndarray) -> np.ndarray:
         return np.asarray(evaluate(op, [a, c, s, *places], wide=True)[0])
