@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 EXPECTATIONS = Path(__file__).with_name("expectations.json")
 DEVICES = ("CPU", "REFERENCE")
+KERNELS = ("SIM",)
+"""Judged when asked for; recorded and compared where it has been recorded before."""
 VERDICTS = ("pass", "mismatch", "refused", "not compared")
 PATIENCE = 120.0
 """Seconds for one case."""
@@ -241,7 +243,7 @@ def write(verdicts: dict[str, dict[str, str]]) -> None:
 def main() -> int:
     """Run the suite; exit code 1 when a verdict is not the expected one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--device", action="append", choices=[*DEVICES, "ALONE"])
+    parser.add_argument("--device", action="append", choices=[*DEVICES, *KERNELS, "ALONE"])
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--match", default="", help="regular expression on case names")
     parser.add_argument("--workers", type=int, default=2, help="processes")
@@ -271,9 +273,9 @@ def main() -> int:
         else:
             log.append(f"{device} {verdict} {name}: {reason}")
         before = known.get(name, {}).get(device)
-        if device in DEVICES:
+        if device in {*DEVICES, *KERNELS}:
             verdicts.setdefault(name, {})[device] = verdict
-            if verdict != before:
+            if verdict != before and (before or device in DEVICES):
                 drift.append(f"{name} on {device}: {verdict}, expected {before}. {reason}")
     print(f"{'':12}" + "".join(f"{v:>14}" for v in VERDICTS) + f"{'cases':>10}")
     for device, row in counts.items():
