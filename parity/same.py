@@ -162,7 +162,7 @@ class Same:
         if not problem:
             return Finding()
         if got.dtype.kind == wanted.dtype.kind:
-            noise.allowed(index, ALL_PROBES)
+            noise.extend(ALL_PROBES)
             if not (exact.different(got, wanted) & ~noise.flipped(index)).any():
                 return Finding(
                     Status.AMBIGUOUS, f"a discontinuity within rounding decides: {problem}"
@@ -184,7 +184,7 @@ class _Noise:
 
     def allowed(self, index: int, probes: int) -> np.ndarray:
         """The difference that rounding explains, per element of one tensor."""
-        self._extend(probes)
+        self.extend(probes)
         rounding = np.maximum(
             self._of_reference[index].deviation, self._of_candidate[index].deviation
         )
@@ -200,7 +200,8 @@ class _Noise:
         """Elements that rounding alone turns into something else."""
         return self._of_reference[index].flipped | self._of_candidate[index].flipped
 
-    def _extend(self, probes: int) -> None:
+    def extend(self, probes: int) -> None:
+        """Go on to so many evaluations."""
         seeds = range(self._done, probes)
         if not seeds:
             return

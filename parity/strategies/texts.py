@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_TEXTS = 256
 MATCHES = 12
+MOST_PARTS = 32
 WHOLE = ("0", "1", "-1", "7", "12", "100")
 FRACTIONS = ("0.5", "-2.25", "1e3", "1E-4", "+3.0", "inf", "-INF", "NaN", "0.1")
 LISTS = (
@@ -77,7 +78,9 @@ def _named(op: Op, value: Value) -> Iterator[str]:
         yield from _matches(op.attr("pattern"))
     elif op.key == ("", "StringSplit"):
         mark = str(op.attr("delimiter") or " ")
-        yield from (f"a{mark}b", f"{mark}c{mark}{mark}d", f"e{mark}", mark)
+        most = op.attr("maxsplit")
+        many = MOST_PARTS if most is None else min(int(most) + 3, MOST_PARTS)
+        yield from (f"a{mark}b", f"{mark}c{mark}{mark}d", f"e{mark}", mark, mark.join("f" * many))
     elif op.type in COMPARISONS and not op.domain:
         for other in op.inputs:
             constant = None if other is value else numbers(other)
