@@ -380,6 +380,26 @@ def test_another_spectrogram_is_not_the_same(tmp_path: Path, change: dict[str, A
     assert verdict.status is Status.FAIL
 
 
+RUN_TIME = {
+    "lengths and axes": """<ir_version: 9, opset_import: ["": 20]>
+        f (float[n, m, k, 1] x, int64 length, int64 axis) => (float[a, b, c, 2] y) {
+            y = DFT (x, length, axis) }""",
+    "sizes of windows": """<ir_version: 9, opset_import: ["": 17]>
+        f (int64 n) => (float[m] y) { y = HammingWindow (n) }""",
+    "sizes of grids": """<ir_version: 9, opset_import: ["": 20]>
+        f (float[n, 2, 3] theta, int64[4] size) => (float[n, h, w, 2] y) {
+            y = AffineGrid (theta, size) }""",
+}
+
+
+@pytest.mark.parametrize("text", RUN_TIME.values(), ids=RUN_TIME)
+def test_what_is_known_at_run_time_only_is_drawn_in_range(tmp_path: Path, text: str):
+    path = save(onnx.parser.parse_model(text), tmp_path / "model.onnx")
+    verdict = verify(path, path, cases=40)
+    assert verdict.status is Status.PASS, verdict
+    assert (verdict.judged, verdict.refused) == (40, 0)
+
+
 @pytest.mark.parametrize("opset", [11, 16])
 def test_a_spectrogram_without_the_operators_is_the_same(tmp_path: Path, opset: int):
     graph = decode_model(onnx.load(mel(tmp_path)))
