@@ -47,6 +47,22 @@ three graphs alive.
 
 {scale_conditions}
 
+## Gigabytes of weights
+
+`python benchmarks/external_data.py --write`: sixteen additions of weights that are so large
+together. Seconds of wall time, and MiB of resident memory that a stage comes to hold at once beyond
+what was held before:
+
+{external}
+
+*load* maps what the model refers to and reads none of it. *one weight* adds up the numbers of one
+of sixteen, which are in memory then. *write* puts the weights into a data file named after its
+content's hash, *write as read* into one of the name and layout that they had: both stream them.
+What is written is read again and compared, bit by bit. The last row is a file without blocks on the
+disk, larger than any protobuf message can be.
+
+{external_conditions}
+
 ## PyTorch programs to ONNX
 
 `python benchmarks/torch_conversion.py --write`: from one program of `torch.export`, with random
@@ -82,6 +98,7 @@ def page() -> str:
     layout = json.loads((HERE / "results" / "ir_layout.json").read_text(encoding="utf-8"))
     scale = json.loads((HERE / "results" / "graph_scale.json").read_text(encoding="utf-8"))
     torch = json.loads((HERE / "results" / "torch_conversion.json").read_text(encoding="utf-8"))
+    external = json.loads((HERE / "results" / "external_data.json").read_text(encoding="utf-8"))
     layouts: dict[str, dict[str, float]] = layout["layouts"]
     steps = [s for s in next(iter(layouts.values())) if s not in {"bytes", "ops"}]
     stages = list(scale["rows"][0]["seconds"])
@@ -108,6 +125,17 @@ def page() -> str:
             + [["exponent", *(f"{scale['exponents'][s]:.2f}" for s in stages), ""]],
         ),
         scale_conditions=conditions(scale),
+        external=table(
+            ["weights", *(f"{s}: s, MiB" for s in external["rows"][0]["stages"])],
+            [
+                [
+                    f"{row['mib']:,} MiB {row['kind']}",
+                    *(f"{s['seconds']:.2f}, {s['mib']:.0f}" for s in row["stages"].values()),
+                ]
+                for row in external["rows"]
+            ],
+        ),
+        external_conditions=conditions(external),
         torch=table(
             [
                 "model",

@@ -14,12 +14,16 @@ FOLDER = ROOT / "benchmarks"
 
 @pytest.mark.parametrize(
     "command",
-    [["ir_layout.py", "--ops", "600"], ["graph_scale.py", "--sizes", "300", "600"]],
+    [
+        ["ir_layout.py", "--ops", "600", "--repeat", "1"],
+        ["graph_scale.py", "--sizes", "300", "600", "--repeat", "1"],
+        ["external_data.py", "--mib", "8"],
+    ],
     ids=lambda command: command[0],
 )
 def test_it_runs(command: list[str]):
     done = subprocess.run(
-        [sys.executable, FOLDER / command[0], *command[1:], "--repeat", "1"],
+        [sys.executable, FOLDER / command[0], *command[1:]],
         capture_output=True,
         text=True,
         check=False,
