@@ -89,7 +89,7 @@ def same_as_wanted(case: Case, found: Sequence[Any], wanted: Sequence[Any]) -> N
 
 def is_random(case: Case) -> bool:
     """Whether a case's results differ from run to run."""
-    from isomorph.exporters.coverage.risks import RANDOM
+    from isomorph.ir.dice import RANDOM
 
     return any(
         node.op_type in RANDOM and (node.op_type != "Dropout" or len(node.input) > 2)
