@@ -55,6 +55,7 @@ SIZING = frozenset(
         "height_scale",
         "kernel_shape",
         "n_targets",
+        "ngram_indexes",
         "output_height",
         "output_padding",
         "output_shape",
@@ -100,7 +101,12 @@ class Demands:
         self._known: dict[object, Demand] = {}
 
     def of(self, op: Op, operands: Sequence[Any], *, wide: bool = False) -> Demand:
-        """What evaluating an op on these operands takes; `wide` counts floats as float64."""
+        """What evaluating an op on these operands takes; `wide` counts floats as float64.
+
+        Sequences and maps are made of what is there already.
+        """
+        if any(isinstance(v, list | dict) for v in operands):
+            return NOTHING
         total, most = 0, 1
         for operand in operands:
             size = 0 if operand is None else int(np.size(operand))
@@ -108,8 +114,6 @@ class Demands:
             most *= size or prod([d or 1 for d in np.shape(operand)])
         stated = () if op.domain else STATED.get(op.type, ())
         if not stated and total + most < SMALL and SIZING.isdisjoint(op.attributes):
-            return NOTHING
-        if any(isinstance(v, list | dict) for v in operands):
             return NOTHING
         shapes = tuple([np.shape(v) if v is not None else None for v in operands])
         deciding = tuple(

@@ -167,9 +167,10 @@ def _pool(call: Call) -> dict[tuple[Any, ...], int]:
 
 def _grams(call: Call, words: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Every n-gram of a row; those of one word once, others with each distance between words."""
-    least, most = call.attr("min_gram_length"), call.attr("max_gram_length")
-    for length in range(least, most + 1):
-        for distance in range(1, call.attr("max_skip_count") + 2 if length > 1 else 2):
+    least = max(call.attr("min_gram_length"), 1)
+    for length in range(least, min(call.attr("max_gram_length"), len(words)) + 1):
+        reach = (len(words) - 1) // (length - 1) if length > 1 else 1
+        for distance in range(1, min(call.attr("max_skip_count") + 1, reach) + 1):
             for start in range(len(words) - distance * (length - 1)):
                 yield tuple(words[start : start + distance * length : distance])
 

@@ -15,9 +15,9 @@ from isomorph.ir.semantics.re2.syntax import Parser, PatternError
 if TYPE_CHECKING:
     from isomorph.ir.semantics.re2.syntax import Tree
 
-MOST_INSTRUCTIONS = 100_000
-MOST_STEPS = 1 << 16
-"""Transitions that are kept; beyond them they are forgotten, as RE2 does."""
+MOST_INSTRUCTIONS = 50_000
+MOST_KEPT = 1 << 20
+"""States in the transitions that are kept; beyond them they are forgotten, as RE2 does."""
 _EDGE, _NEWLINE, _WORD, _OTHER = range(4)
 States = frozenset[int]
 
@@ -30,6 +30,7 @@ class Pattern:
         self._next: list[tuple[int, ...]] = []
         self._asserts: list[str] = []
         self._steps: dict[tuple[States, str, int, int], States] = {}
+        self._kept = 0
         self._end = self._add(None, ())
         self._start = self._compile(Parser(pattern).parse(), self._end)
 
@@ -98,8 +99,10 @@ class Pattern:
                 for state in self._closure(states, before, after)
                 if (ranges := self._sets[state]) is not None and holds(ranges, point)
             )
-            if len(self._steps) >= MOST_STEPS:
+            self._kept += len(states) + len(found) + 1
+            if self._kept > MOST_KEPT:
                 self._steps.clear()
+                self._kept = 0
             self._steps[key] = found
         return found
 
