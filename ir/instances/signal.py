@@ -125,7 +125,6 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
             bind="int32",
             note="run-time step and length",
         ),
-        _use(_BATCH, _int(2), note="neither window nor length"),
     ),
     ("", "HannWindow"): _WINDOWS,
     ("", "HammingWindow"): _WINDOWS,

@@ -183,6 +183,17 @@ def test_frames_are_one_sided_unless_they_are_told_otherwise():
         np.testing.assert_allclose(found[:, frame], parts(np.fft.rfft(cut)), atol=1e-6)
 
 
+def test_without_window_and_length_the_signal_is_one_frame():
+    x = np.random.default_rng(0).standard_normal((2, 9, 1)).astype(np.float32)
+    graph = made("STFT", x.shape, 3)
+    infer(graph)
+    assert graph.outputs[0].type == TensorType(DType.FLOAT32, (2, 1, 5, 2))
+    wanted = parts(np.fft.rfft(x[..., 0]))[:, None]
+    np.testing.assert_allclose(interpret(graph, [x])[0], wanted, atol=1e-6)
+    assert downgrade(graph, 13) == []
+    np.testing.assert_allclose(interpret(graph, [x])[0], wanted, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("op", "wanted"), [("HannWindow", np.hanning), ("BlackmanWindow", np.blackman)]
 )
