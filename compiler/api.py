@@ -16,6 +16,7 @@ from isomorph.ir.graph import Graph, copy_graph
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
 
+    from isomorph.exporters.onnx.writer import Staged, WriteResult
     from isomorph.exporters.target import Target
     from isomorph.ir.budget import Limits
     from isomorph.parity.verdict import Verdict
@@ -67,8 +68,13 @@ class ExportResult:
         }
 
 
-def load(path: str | Path) -> Graph:
+def load(path: str | Path, *, keep_functions: bool = False) -> Graph:
     """The graph of an .onnx file, its ops at the versions they were written in.
+
+    Args:
+        path: of the file.
+        keep_functions: let calls of the file's own functions stand, which no pass looks into;
+            they are inlined by default.
 
     Raises:
         InvalidModelError: when the file is not a valid model.
@@ -76,7 +82,7 @@ def load(path: str | Path) -> Graph:
     """
     from isomorph.frontends.onnx.reader import read
 
-    return read(path)
+    return read(path, keep_functions=keep_functions)
 
 
 def trace(
@@ -158,6 +164,7 @@ def export(
     seed: int = 0,
     verify: bool = True,
     accept_suspect: bool = False,
+    faithful: bool = False,
     progress: Progress | None = None,
     limits: Limits | None = None,
 ) -> ExportResult:
@@ -171,6 +178,9 @@ def export(
         cases, seed: as for `verify`.
         verify: switch parity testing off; the run time still has to load the file.
         accept_suspect: let a SUSPECT verdict pass.
+        faithful: write the model as it was read, field by field, at its own opset: no pass is run,
+            functions, inputs with defaults and the layout of data files are kept. With `verify` off
+            no run time is asked, so that any model can be written.
         progress: told each stage as it begins.
         limits: what computing constants, loading the file, and each set of inputs may cost;
             `Limits()` by default.
@@ -183,12 +193,24 @@ def export(
     """
     from isomorph.exporters.coverage.check import check as find
     from isomorph.exporters.onnx.writer import stage
-    from isomorph.exporters.target import make_target
+    from isomorph.exporters.target import Target, make_target
     from isomorph.runtime.ort import load_in_subprocess
 
     say = progress or _silent
     say("read")
     reference = _graph(source)
+    if faithful:
+        opset = _own_opset(reference, opset)
+        if not verify:
+            say("write")
+            with _named(reference), _staged_as_read(source, Path(path)) as staged:
+                found = staged.commit()
+            return _result(found, Report(Target(found.opset, found.ir_version, "any run time")))
+        if reference.functions:
+            raise UnsupportedError(
+                "a graph with functions that were kept cannot be verified: give the path of its "
+                "file, or leave verification out"
+            )
     target = make_target(opset, runtime, provider)
     allowed = _allowed(reference, limits)
     with _named(reference):
@@ -199,7 +221,8 @@ def export(
         if not report.ok:
             raise ExportError(report)
         say("write")
-        staged = stage(graph, Path(path), target)
+        place = Path(path)
+        staged = _staged_as_read(source, place) if faithful else stage(graph, place, target)
     try:
         say("load")
         with _named(reference, {str(staged.path): str(path)}):
@@ -219,12 +242,16 @@ def export(
         result = staged.commit()
     finally:
         staged.discard()
+    return _result(result, report, verdict)
+
+
+def _result(written: WriteResult, report: Report, verdict: Verdict | None = None) -> ExportResult:
     return ExportResult(
-        result.paths,
-        result.opset,
-        result.ir_version,
-        result.nodes,
-        result.bytes,
+        written.paths,
+        written.opset,
+        written.ir_version,
+        written.nodes,
+        written.bytes,
         report,
         verdict,
     )
@@ -294,6 +321,28 @@ def _silent(stage: str) -> None:
 
 def _graph(source: Graph | str | Path) -> Graph:
     return source if isinstance(source, Graph) else load(source)
+
+
+def _own_opset(graph: Graph, opset: int | None) -> int:
+    """The opset of a graph that is to be written as it was read."""
+    if "ir_version" not in graph.extra:
+        raise UnsupportedError(
+            f"{graph.origin or graph.name} was not read from a model file, so there is no form to "
+            "keep: export it without faithful"
+        )
+    own = graph.opsets.get("", 1)
+    if opset not in (None, own):
+        raise UnsupportedError(
+            f"opset {opset} was asked for; a model that is written as it was read stays at {own}"
+        )
+    return own
+
+
+def _staged_as_read(source: Graph | str | Path, path: Path) -> Staged:
+    from isomorph.exporters.onnx.faithful import stage_as_read
+
+    graph = source if isinstance(source, Graph) else load(source, keep_functions=True)
+    return stage_as_read(graph, path)
 
 
 def _allowed(graph: Graph, limits: Limits | None) -> Limits:

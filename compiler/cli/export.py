@@ -29,6 +29,14 @@ def export(
     accept_suspect: Annotated[
         bool, typer.Option("--accept-suspect", help="Let a SUSPECT verdict pass.")
     ] = False,
+    faithful: Annotated[
+        bool,
+        typer.Option(
+            "--faithful",
+            help="Write a model file as it was read, field by field, at its own opset. "
+            "With --no-verify no run time is asked.",
+        ),
+    ] = False,
     max_seconds: options.MaxSeconds = None,
     max_memory: options.MaxMemory = None,
     as_json: options.Json = False,
@@ -40,12 +48,14 @@ def export(
     """
     with command(as_json=as_json) as say, guarded():
         import isomorph as iso
-        from isomorph.cli.source import graph_of
+        from isomorph.cli.source import graph_of, resolve
+        from isomorph.frontends.kind import is_torch
 
         say("read")
-        graph = graph_of(
-            source, input or (), options.names(input_names), options.names(output_names)
-        )
+        named = options.names(input_names), options.names(output_names)
+        found = None if any((input, *named)) else resolve(source)
+        whole = faithful and isinstance(found, Path) and not is_torch(found)
+        graph = found if whole else graph_of(source, input or (), *named)
         result = iso.export(
             graph,
             output,
@@ -56,6 +66,7 @@ def export(
             seed=seed,
             verify=verify,
             accept_suspect=accept_suspect,
+            faithful=faithful,
             progress=say,
             limits=options.limits(max_seconds, max_memory),
         )
