@@ -10,6 +10,7 @@ from isomorph.ir.dice import may_draw
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity import drawn, exact
+from isomorph.parity.excess import Excess
 from isomorph.parity.finding import Finding
 from isomorph.parity.tolerance import tolerance_of
 from isomorph.parity.verdict import Status
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from isomorph.parity.candidate import Candidate
 
     Sink = Callable[[Op, Finding], None]
+
+
+WRONG = (Status.FAIL, Status.SUSPECT)
 
 
 def judge_nodes(candidate: Candidate, values: Mapping[Value, Any], sink: Sink) -> None:
@@ -38,6 +42,7 @@ def judge_nodes(candidate: Candidate, values: Mapping[Value, Any], sink: Sink) -
 def _judge_graph(
     candidate: Candidate, graph: Graph, values: Mapping[Value, Any], sink: Sink
 ) -> None:
+    excess = Excess(values)
     for op in graph.sorted_ops():
         operands = [None if v is None else values[v] for v in op.inputs]
         results = [None if v is None else values[v] for v in op.outputs]
@@ -48,6 +53,8 @@ def _judge_graph(
             continue
         try:
             findings = (drawn.judge if may_draw(op) else judge)(op, operands, results)
+            if any(f.status in WRONG for f in findings):
+                findings = excess.judge(op, results) or findings
         except UnsupportedError as error:
             sink(op, Finding(reason=f"not judged: {error}"))
             continue
