@@ -45,7 +45,10 @@ class Tally:
         return max((w[0] for w in self._worst.values()), key=lambda s: s.rank, default=Status.PASS)
 
     def judged(self) -> Judged:
-        """The sum of it."""
+        """The sum of it; what no case reached is not said to be right."""
+        if not self.seen:
+            reason = "no case reached it"
+            return Judged(self.name, Status.INSUFFICIENT, reason, op=self.op, where=self.where)
         status = self.status
         reason = question = ""
         for hostile in (True, False):

@@ -48,6 +48,7 @@ def test_a_loop_without_end_is_not_judged_and_soon_told():
     assert verdict.status is Status.INSUFFICIENT
     assert verdict.exit_code == 2
     assert verdict.cases == 0
+    assert [o.status for o in verdict.outputs] == [Status.INSUFFICIENT]
     assert "Loop 'y': not finished after 2 seconds; allow more with --max-seconds" in verdict.reason
 
 
