@@ -1,5 +1,6 @@
 """Portable passes: they keep a graph valid ONNX."""
 
+from isomorph.passes.canonical.cast_like import CAST_LIKE
 from isomorph.passes.canonical.clean import CLEAN
 from isomorph.passes.canonical.conv_batchnorm import CONV_BATCHNORM
 from isomorph.passes.canonical.cse import CommonSubexpressions
@@ -17,6 +18,7 @@ CANONICAL = Pipeline(
     (
         DeadCode(),
         InferShapes(),
+        CAST_LIKE,
         FoldConstants(),
         CLEAN,
         SEQUENCES,
