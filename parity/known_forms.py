@@ -5,6 +5,7 @@ Such a result is explained when it is just what the known deviation gives, to th
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,14 +38,18 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _split_sequence(op: Op, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Parts of 1 by a scalar `split` lose the axis, although `keepdims` has no meaning then."""
+    """Parts by a scalar `split` lose the axis, though `keepdims` has no meaning then, or fail."""
     split = operands[1] if len(operands) > 1 else None
-    x, axis = np.asarray(operands[0]), op.attr("axis", 0)
-    if op.attr("keepdims", 1) or split is None or np.ndim(split) or not x.shape[axis]:
+    if op.attr("keepdims", 1) or split is None or np.ndim(split) or int(split) < 1:
         return ()
-    if int(split) != 1 and x.shape[axis] != 1:
+    x = np.asarray(operands[0])
+    axis = op.attr("axis", 0) % x.ndim
+    ends = range(int(split), x.shape[axis], int(split))
+    parts = np.split(x, ends, axis)
+    rest = (*x.shape[:axis], *x.shape[axis + 1 :])
+    if any(part.size != prod(rest) for part in parts):
         return ()
-    return ([part.squeeze(axis) for part in np.split(x, x.shape[axis], axis)],)
+    return ([part.reshape(rest) for part in parts],)
 
 
 def _split_texts(op: Op, operands: Sequence[Any]) -> tuple[Any, ...]:

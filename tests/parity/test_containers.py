@@ -227,6 +227,21 @@ def test_a_fault_in_a_sequence_fails_and_replays(tmp_path: Path, fault: dict[str
     assert "AssertionError" in done.stdout
 
 
+def test_tensors_of_other_shapes_in_one_sequence_are_no_obstacle(tmp_path: Path):
+    kind = onnx.helper.make_sequence_type_proto(_tensor([None, 2]))
+    nodes = [onnx.helper.make_node("ConcatFromSequence", ["z"], ["y"], axis=0)]
+    nodes.insert(0, onnx.helper.make_node("SequenceInsert", ["x", "one"], ["z"]))
+    weights = [onnx.numpy_helper.from_array(np.ones((1, 2), np.float32), "one")]
+    outputs = [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, 2])]
+    graph = onnx.helper.make_graph(nodes, "g", [_info("x", kind)], outputs, weights)
+    imports = [onnx.helper.make_opsetid("", 17)]
+    path = tmp_path / "a.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=imports, ir_version=8), path)
+    verdict = verify(path, path, cases=60)
+    assert verdict.status is Status.PASS, verdict
+    assert verdict.refused == 0
+
+
 def test_the_node_that_makes_the_wrong_element_is_named(tmp_path: Path):
     reference, candidate = _saved(tmp_path, "a.onnx"), _saved(tmp_path, "b.onnx", factor=3.0)
     verdict = verify(reference, candidate, cases=20)
