@@ -17,6 +17,7 @@ from isomorph.parity.resolve import reference_of
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.strategies import PROFILES, plan, specs_of
 from isomorph.parity.strategies.anchors import anchors, small_constants
+from isomorph.parity.strategies.scales import boundaries
 from isomorph.parity.strategies.sizes import unfit
 from isomorph.parity.strategies.tables import Tables
 from isomorph.parity.traced import TracedReference
@@ -291,7 +292,8 @@ class _Run:
         left = self.wanted - self.court.cases
         known = self.source.numbers()[0] if self.source.named is False else None
         own = small_constants(self.source.graph) if known is None else known
-        found = anchors(own, small_constants(self.model.graph))
+        steps = [*boundaries(self.source.graph), *boundaries(self.model.graph)]
+        found = anchors(own, small_constants(self.model.graph), steps)
         specs = [s.anchored(found) for s in self.specs]
         count = max(1, min(64, left // BATCHES))
         before, tried = self.court.cases, 0

@@ -137,12 +137,12 @@ class Rewrites:
             return
         if (first.key, second.key, last.key) != (QUANTIZE, QUANTIZE, DEQUANTIZE):
             return
-        if op not in self._sources and self._only_reader(first) is not op:
+        if op not in self._sources and not self._is_pair(first, op):
             return
         one, two = self._grids.get(first) or grid_of(first), grid_of(second)
         if one is None or two is None or (one.low, one.high) != (two.low, two.high):
             return
-        if grid_of(op) != grid_of(first) or grid_of(last) != two:
+        if grid_of(last) != two:
             return
         grid = one if one == two else one.merged(two)
         self._sources[last], self._grids[first] = first, grid
@@ -153,6 +153,9 @@ class Rewrites:
 
         self._changes[last] = change
         self.words[MERGED] = None
+
+    def _is_pair(self, first: Op, second: Op) -> bool:
+        return self._only_reader(first) is second and grid_of(first) == grid_of(second)
 
     def _only_reader(self, op: Op) -> Op | None:
         if len(op.results) != 1 or self._graph.is_output(op.results[0]):

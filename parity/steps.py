@@ -62,14 +62,13 @@ class Steps:
         if not self._jumps:
             return finding
         for count in PROBES:
+            if self._rewrites:
+                self._known = self._probed(self._known, count, self._rewrites)
+                if _explained(plain, optimized, self._known[index]):
+                    return Finding(Status.RUNTIME, "; ".join(self._rewrites.words))
             self._own = self._probed(self._own, count, None)
             if _explained(plain, optimized, self._own[index]):
                 return Finding(Status.AMBIGUOUS, f"rounding decides a step: {finding.reason}")
-            if not self._rewrites:
-                continue
-            self._known = self._probed(self._known, count, self._rewrites)
-            if _explained(plain, optimized, self._known[index]):
-                return Finding(Status.RUNTIME, "; ".join(self._rewrites.words))
         return finding
 
     def _sums_nothing(self) -> bool:

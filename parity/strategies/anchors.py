@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.parity.constants import constants, numbers
-from isomorph.parity.strategies.scales import boundaries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from isomorph.ir.graph import Graph
 
@@ -26,25 +25,26 @@ MOST_KNOWN = 4096
 
 
 def small_constants(graph: Graph) -> np.ndarray:
-    """The distinct finite floats among weights and attributes of few elements, sorted.
-
-    Halves between the steps of quantizers, and where they saturate, are among them.
-    """
+    """The distinct finite floats among weights and attributes of few elements, sorted."""
     few = [c for c in constants(graph) if np.prod(c.shape, dtype=np.int64) <= SMALL]
-    found = np.union1d(numbers(few), boundaries(graph))
+    found = numbers(few)
     return found[np.isfinite(found)]
 
 
-def anchors(reference: np.ndarray, candidate: np.ndarray) -> tuple[float, ...]:
+def anchors(
+    reference: np.ndarray, candidate: np.ndarray, steps: Sequence[float] = ()
+) -> tuple[float, ...]:
     """What to draw from, what tells the two apart first.
 
     Args:
         reference, candidate: the numbers of each, sorted, as float64.
+        steps: where quantizers change their mind.
     """
     if reference.size > MOST_KNOWN:
         reference = np.zeros(0)
     reference = reference[np.isfinite(reference)]
-    return tuple(dict.fromkeys(_ordered(reference, candidate)))
+    first = [v for step in steps[:MOST_NUMBERS] for v in (step, -step)]
+    return tuple(dict.fromkeys((*first, *_ordered(reference, candidate))))
 
 
 def _ordered(reference: np.ndarray, candidate: np.ndarray) -> Iterator[float]:

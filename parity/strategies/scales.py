@@ -67,10 +67,9 @@ def draw(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndar
             return np.zeros(shape)
 
 
-def boundaries(graph: Graph) -> np.ndarray:
+def boundaries(graph: Graph) -> list[float]:
     """Numbers at which a quantizer of constant scale changes its mind, or saturates."""
-    found = [b for _, op in graph.walk() for b in _boundaries(op)]
-    return np.unique(np.array(found, np.float64))
+    return list(dict.fromkeys(b for _, op in graph.walk() for b in _boundaries(op)))
 
 
 def _boundaries(op: Op) -> Iterator[float]:
