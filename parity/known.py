@@ -13,8 +13,8 @@ import ml_dtypes
 import numpy as np
 
 from isomorph.parity import known_attention as attention
-from isomorph.parity import known_signal as signal
 from isomorph.parity import known_quantized as quantized
+from isomorph.parity import known_signal as signal
 from isomorph.parity.arrays import is_double
 
 if TYPE_CHECKING:
@@ -132,6 +132,13 @@ def _softplus(case: Case) -> np.ndarray:
     """Infinities, clamped or not, that a Softplus among the gates' functions makes."""
     names = [str(a).lower() for a in case.op.attr("activations", ()) or ()]
     return (np.abs(case.got) > case.unit.top / 2) & ("softplus" in names)
+
+
+def _added_up(case: Case) -> np.ndarray:
+    """Weights of n-grams added once for each that is found: as many roundings as there may be."""
+    words = int(np.shape(case.operands[0])[-1]) * int(case.op.attr("max_gram_length"))
+    found = words * (int(case.op.attr("max_skip_count")) + 1)
+    return case.error <= found * case.unit.u * np.abs(case.truth)
 
 
 def _summed(case: Case) -> np.ndarray:
@@ -264,6 +271,36 @@ KNOWN = (
         "with corners aligned a single pixel lies at its far edge, 1; the standard does not say, "
         "PyTorch puts it in the middle",
         "onnxruntime/core/providers/cpu/tensor/affine_grid.cc, Eigen's LinSpaced",
+    ),
+    Divergence(
+        frozenset({"LSTM"}),
+        lambda case: np.asarray(case.op.attr("clip") is not None),
+        "clip is not applied to what the last activation is given",
+        "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
+    ),
+    Divergence(
+        frozenset({"LSTM", "GRU", "RNN"}),
+        _softplus,
+        "Softplus among the activations overflows to infinity above 88",
+        "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, measured",
+    ),
+    Divergence(
+        frozenset({"Range"}),
+        _summed,
+        "the step is added again and again: errors accumulate with the length",
+        "onnxruntime/core/providers/cpu/generator/range.cc",
+    ),
+    Divergence(
+        frozenset({"TfIdfVectorizer"}),
+        _added_up,
+        "the weight of an n-gram is added once for each that is found: errors grow with the count",
+        "onnxruntime/core/providers/cpu/nn/tfidfvectorizer.cc, measured",
+    ),
+    Divergence(
+        frozenset({"LSTM", "GRU", "RNN"}),
+        _of_nan,
+        "the gates clamp NaN away: NaN, or infinities that cancel, give numbers",
+        "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, measured",
     ),
     Divergence(
         frozenset({"InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization"}),

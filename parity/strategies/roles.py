@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.ir.dims import symbol
 from isomorph.ir.types import TensorType
 from isomorph.parity.strategies import scales
 
@@ -51,13 +52,21 @@ MOST_CHOICES = 1024
 THROUGH = {
     "Cast": 0,
     "Concat": None,
+    "ConcatFromSequence": 0,
     "Expand": 0,
     "Flatten": 0,
     "Gather": 0,
     "Identity": 0,
+    "Optional": 0,
+    "OptionalGetElement": 0,
     "Reshape": 0,
+    "SequenceAt": 0,
+    "SequenceConstruct": None,
+    "SequenceErase": 0,
+    "SequenceInsert": None,
     "Slice": 0,
     "Split": 0,
+    "SplitToSequence": 0,
     "Squeeze": 0,
     "Tile": 0,
     "Transpose": 0,
@@ -87,6 +96,7 @@ COUNTS = {
     ("Tile", 1),
     ("Pad", 1),
     ("ConstantOfShape", 0),
+    ("SplitToSequence", 1),
     ("TopK", 1),
     ("Range", 1),
     ("DFT", 1),
@@ -95,6 +105,7 @@ COUNTS = {
     *((f"{n}Window", 0) for n in ("Hann", "Hamming", "Blackman")),
     *(("MelWeightMatrix", n) for n in range(3)),
 }
+POSITIONS = {("SequenceAt", 1), ("SequenceErase", 1), ("SequenceInsert", 2)}
 
 
 def roles_of(graph: Graph) -> dict[str, Role]:
@@ -158,17 +169,14 @@ def _role(op: Op, position: int) -> Role | None:
         return Role("keys", choices=tuple(numbers), texts=tuple(texts))
     if op.domain:
         return None
+    kind = scales.kind_of(op, position)
+    if kind:
+        return Role(kind)
     key = (op.type, position)
     if op.type in RECURRENT and position == 4:
         steps = _shape(op.input(0))
         axis = 1 if op.attr("layout", 0) else 0
         return None if steps is None else Role("index", bound=steps[axis], offset=-1)
-    if key == ("DFT", 2):
-        signal = _shape(op.input(0))
-        return None if signal is None else Role("index", bound=len(signal) - 1)
-    if key == ("AffineGrid", 1):
-        theta = _shape(op.input(0))
-        return None if theta is None else Role("size", shape=theta[:1])
     if op.type in LABELLED and position == 1:
         scores, ignored = _shape(op.input(0)), op.attr("ignore_index")
         others = () if ignored is None else (ignored,)
@@ -180,14 +188,17 @@ def _role(op: Op, position: int) -> Role | None:
         keys = _shape(op.input(1))
         count = None if keys is None else keys[-2]
         return None if count is None else Role("index", bound=count + 1)
+    if key == ("DFT", 2):
+        signal = _shape(op.input(0))
+        return None if signal is None else Role("index", bound=len(signal) - 1)
+    if key == ("AffineGrid", 1):
+        theta = _shape(op.input(0))
+        return None if theta is None else Role("size", shape=theta[:1])
     if key in INDEXED:
         return _index(op)
     if key in {("GatherND", 1), ("ScatterND", 1)}:
         sizes = [d for d in _shape(op.input(0)) or () if isinstance(d, int)]
         return Role("index", bound=min(sizes), negative=True) if sizes else None
-    kind = scales.kind_of(op, position)
-    if kind:
-        return Role(kind)
     if op.type in COMPARISONS:
         constant = _constant(op.input(1 - position))
         if constant is not None and constant.size and constant.dtype.kind in "iuf":
@@ -206,7 +217,22 @@ def _role(op: Op, position: int) -> Role | None:
     if key == ("Expand", 1):
         shape = _shape(op.input(0))
         return None if shape is None else Role("expand", shape=shape)
+    if key in POSITIONS:
+        return Role("index", bound=_length(op.input(0)), negative=True)
+    if key == ("TfIdfVectorizer", 0):
+        words = dict.fromkeys(op.attr("pool_int64s") or ())
+        return Role("choice", choices=tuple(words)[:MOST_CHOICES]) if words else None
     return Role("count") if key in COUNTS else None
+
+
+def _length(value: Value | None) -> Dim:
+    """How many elements a sequence has: an input's is a symbol of its own."""
+    if value is None:
+        return None
+    if value.producer is None:
+        return symbol(f"{value.name}.length")
+    made = value.producer
+    return len(made.inputs) if made.key == ("", "SequenceConstruct") else None
 
 
 def _index(op: Op) -> Role | None:
