@@ -117,6 +117,18 @@ def refuse_unheld(graph: Graph) -> None:
         raise NoKernelError(graph.name, missing)
 
 
+def computes(op: Op, arch: str) -> bool:
+    """Whether there is a kernel for one op, whose shapes are numbers."""
+    status = Value("status", TensorType(DType.INT32, (1,)))
+    try:
+        for value in op.results:
+            shape_of(value)
+        _lowered(Group(op, arch, status))
+    except NoKernel:
+        return False
+    return True
+
+
 def _lowered(group: Group) -> Lowered:
     for op in (*group.pointwise, *([group.anchor] if group.anchor else [])):
         if not is_canonical(op):

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir.dims import Expr
 from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
 from isomorph.ir.graph import Graph, copy_graph
-from isomorph.ir.types import TensorType
 from isomorph.lowering import lower, refuse_unheld
 from isomorph.passes.canonical import CANONICAL
-from isomorph.passes.fuse import FUSE, SPECIALISE
+from isomorph.runtime import hosted
 from isomorph.runtime.arena import Arena
 from isomorph.runtime.errors import DeviceError, RunError
 from isomorph.runtime.plan import Plan, make_plan, size_of, tensor
+from isomorph.runtime.specialise import Shapes, is_open, shapes_of, specialised
 from isomorph.simulator.kernel import Memory
 
 if TYPE_CHECKING:
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Value
     from isomorph.runtime.arena import Machine
 
-Shapes = tuple[tuple[int, ...], ...]
+MOST_PLANS = 64
+"""Plans that are kept; the one used longest ago goes."""
 TRIALS = (8, 4, 2, 1, 3, 16, 32, 64, 128, 224, 256)
 """Sizes that symbolic dims are given to see, before the first run, that everything has a kernel."""
 
@@ -50,7 +50,8 @@ class KernelEngine:
         CANONICAL.run(self._graph)
         refuse_unheld(self._graph)
         self.arena = Arena(machine)
-        self._bound: dict[Shapes, _Bound] = {}
+        self._hosted = hosted.hosted(self._graph)
+        self._bound: dict[tuple[Shapes, tuple[tuple[int, bytes], ...]], _Bound] = {}
         self._constants: dict[bytes, int] = {}
         self._lock = Lock()
         self.plan: Plan | None = None
@@ -66,10 +67,13 @@ class KernelEngine:
         """The same; `watch(step, read)` is called after each step, `read` fetching a value."""
         arrays = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in inputs]
         shapes = tuple(a.shape for a in arrays)
+        values = {n: arrays[n] for n in self._hosted if arrays[n].size <= hosted.LONGEST}
+        key = shapes, tuple((n, a.tobytes()) for n, a in values.items())
         with self._lock:
-            bound = self._bound.get(shapes)
-            if bound is None:
-                bound = self._bound[shapes] = _Bound(self.plan_for(shapes), self)
+            bound = self._bound.pop(key, None) or _Bound(self.plan_for(shapes, values), self)
+            while len(self._bound) >= MOST_PLANS:
+                self._bound.pop(next(iter(self._bound)))
+            self._bound[key] = bound
             self.plan = bound.plan
             return bound.run(arrays, watch)
 
@@ -80,15 +84,19 @@ class KernelEngine:
             raise DeviceError("no shapes are known yet: run it once")
         return self.plan
 
-    def plan_for(self, shapes: Shapes) -> Plan:
+    def plan_for(self, shapes: Shapes, values: Mapping[int, np.ndarray] | None = None) -> Plan:
         """The plan for inputs of these shapes.
+
+        Args:
+            shapes: of all inputs.
+            values: of those that shapes depend on, by position.
 
         Raises:
             RunError: when an op does not take them.
             NoKernelError: listing every op that has no kernel.
         """
         try:
-            graph = specialised(self._graph, shapes)
+            graph = specialised(self._graph, shapes, self._machine.arch, values)
         except (TypeInferenceError, InvalidGraphError) as error:
             shown = ", ".join(
                 f"{v.name} {s}" for v, s in zip(self._graph.inputs, shapes, strict=True)
@@ -117,42 +125,22 @@ class KernelEngine:
     def _try(self) -> None:
         """Plan at the first sizes that fit, so that ops without a kernel are known now."""
         symbols = sorted(self._graph.symbols())
-        for size in TRIALS if symbols or _open(self._graph) else TRIALS[:1]:
+        values = hosted.guesses(self._graph, self._hosted)
+        for size in TRIALS if symbols or is_open(self._graph) else TRIALS[:1]:
             dims = dict.fromkeys(symbols, size)
             if any(c.holds(dims) is False for c in self._graph.constraints):
                 continue
-            shapes = _shapes(self._graph, dims, size)
+            shapes = shapes_of(self._graph, dims, size)
             if shapes is None:
                 return
             try:
-                self.plan = self.plan_for(shapes)
+                self.plan = self.plan_for(shapes, values)
             except RunError:
-                if not symbols:
+                if not symbols and not values:
                     raise
                 continue
             self._machine.prepare(self.plan.specs)
             return
-
-
-def specialised(graph: Graph, shapes: Shapes) -> Graph:
-    """A copy in which every dim is a number, folded and fused."""
-    made, _ = copy_graph(graph)
-    dims: dict[str, int | Expr] = {}
-    for value, shape in zip(made.inputs, shapes, strict=True):
-        known = value.type.shape if isinstance(value.type, TensorType) else None
-        for dim, size in zip(known or (), shape, strict=False):
-            if isinstance(dim, Expr) and dim.symbols() == frozenset({str(dim)}):
-                dims[str(dim)] = size
-    for value in made.values():
-        if isinstance(value.type, TensorType):
-            value.type = value.type.bind(dims)
-    for value, shape in zip(made.inputs, shapes, strict=True):
-        if isinstance(value.type, TensorType):
-            value.type = TensorType(value.type.dtype, shape)
-    SPECIALISE.run(made)
-    CANONICAL.run(made)
-    FUSE.run(made)
-    return made
 
 
 class _Bound:
@@ -238,25 +226,3 @@ class _Bound:
             address = self.address(value)
             ranges[address] = max(ranges.get(address, 0), size_of(value))
         return [Memory(a, size, a in written, a in read) for a, size in ranges.items()]
-
-
-def _open(graph: Graph) -> bool:
-    """Whether an input has a dim without a name."""
-    return any(
-        isinstance(v.type, TensorType) and v.type.shape is not None and None in v.type.shape
-        for v in graph.inputs
-    )
-
-
-def _shapes(graph: Graph, dims: Mapping[str, int], size: int) -> Shapes | None:
-    """The inputs' shapes for these sizes; `None` where the rank of an input is not known."""
-    found: list[tuple[int, ...]] = []
-    for value in graph.inputs:
-        if not isinstance(value.type, TensorType) or value.type.shape is None:
-            return None
-        shape = [
-            d.evaluate(dims) if isinstance(d, Expr) else size if d is None else d
-            for d in value.type.shape
-        ]
-        found.append(tuple(shape))
-    return tuple(found)

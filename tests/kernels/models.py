@@ -19,7 +19,7 @@ from isomorph.ir.proto.decode import decode_model
 from isomorph.lowering import lower
 from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime.plan import Plan, make_plan
-from isomorph.runtime.program import specialised
+from isomorph.runtime.specialise import specialised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
