@@ -162,6 +162,12 @@ def restore_info(
         proto.ClearField("type")
 
 
+def overload_of(op: Op) -> str:
+    """Which of several functions of one name an op calls."""
+    kept = op.kept
+    return onnx.NodeProto.FromString(kept.message).overload if isinstance(kept, KeptNode) else ""
+
+
 def restore_node(node: NodeProto, op: Op) -> None:
     """What the file said of a node beyond what its op holds."""
     kept = op.kept

@@ -12,6 +12,7 @@ from isomorph.ir.graph import EmptyList, Graph, Op, Value
 from isomorph.ir.proto.as_read import (
     SaidOfGraph,
     annotate,
+    overload_of,
     restore_info,
     restore_model,
     restore_node,
@@ -220,6 +221,8 @@ class _Encoder:
             node.metadata_props.add(key=SOURCE_KEY, value=place)
         if self.as_read:
             restore_node(node, op)
+        elif op.kept is not None and op.schema is None and (overload := overload_of(op)):
+            node.overload = overload
 
     def attribute(
         self,

@@ -10,9 +10,11 @@ import onnx
 import onnx.checker
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.parser import parse_graph
 
+from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.proto.decode import decode_model
-from isomorph.ir.proto.encode import encode_model
+from isomorph.ir.proto.encode import DEEPEST, encode_model
 from isomorph.ir.proto.tensors import decode_tensor, encode_tensor
 from isomorph.ir.text import parse
 from isomorph.ir.types import DType
@@ -279,3 +281,21 @@ def test_dims_are_numbers_names_and_arithmetic():
         "2*n + 1",
         "a-b",
     ]
+
+
+@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1])
+def test_no_file_is_written_that_no_reader_takes(depth: int):
+    """Inlined functions may lie deeper than protobuf's readers go."""
+    inner = parse_graph("f () => (float[2] r) { r = Constant <value = float[2] {1, 2}> () }")
+    for _ in range(depth):
+        outer = parse_graph("f () => (float[2] r) { r = my.ops.Same (x) }")
+        outer.node[0].input.pop()
+        outer.node[0].attribute.append(helper.make_attribute("body", inner))
+        inner = outer
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("my.ops", 1)]
+    graph = decode_model(helper.make_model(inner, opset_imports=imports))
+    if depth == DEEPEST:
+        assert onnx.ModelProto.FromString(again(graph).SerializeToString()) == again(graph)
+        return
+    with pytest.raises(UnsupportedError, match="no reader of the format takes more"):
+        again(graph)
