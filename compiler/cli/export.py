@@ -54,8 +54,8 @@ def export(
         say("read")
         named = options.names(input_names), options.names(output_names)
         found = None if any((input, *named)) else resolve(source)
-        whole = faithful and isinstance(found, Path) and not is_torch(found)
-        graph = found if whole else graph_of(source, input or (), *named)
+        whole = found if isinstance(found, Path) and not is_torch(found) else None
+        graph = (faithful and whole) or graph_of(source, input or (), *named)
         result = iso.export(
             graph,
             output,
