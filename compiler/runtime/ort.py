@@ -186,7 +186,7 @@ def _feed(array: Any, ort: Any) -> Any:
 
 def _scalar(value: Any) -> Any:
     """The plain number or text that the binding wants in a map."""
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value
+    return cast("Any", value).item() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
