@@ -105,14 +105,15 @@ class Demands:
 
         Sequences and maps are made of what is there already.
         """
-        if any(isinstance(v, list | dict) for v in operands):
-            return NOTHING
         total, most = 0, 1
         for operand in operands:
-            if operand is not None:
-                size = int(np.size(operand))
-                total += size
-                most *= size or prod([d or 1 for d in np.shape(operand)])
+            if operand is None:
+                continue
+            if isinstance(operand, list | dict):
+                return NOTHING
+            size: int = operand.size if isinstance(operand, np.ndarray) else int(np.size(operand))
+            total += size
+            most *= size or prod([d or 1 for d in np.shape(operand)])
         stated = () if op.domain else STATED.get(op.type, ())
         if not stated and total + most < SMALL and SIZING.isdisjoint(op.attributes):
             return NOTHING
