@@ -52,8 +52,8 @@ class Dice:
     def __init__(self, *graphs: Graph, seed: int = 0) -> None:
         self.seed = seed
         found = [[op for _, op in g.walk() if may_draw(op)] for g in graphs]
-        named = [{_name(op) for op in ops} for ops in found]
-        shared = frozenset.intersection(*map(frozenset, named)) if named else frozenset[str]()
+        named: list[set[str]] = [{_name(op) for op in ops} for ops in found]
+        shared = set[str].intersection(*named) if named else set[str]()
         self._keys: dict[Op, str] = {}
         for ops in found:
             places = Counter[str]()

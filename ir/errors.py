@@ -23,3 +23,11 @@ class TypeInferenceError(IsomorphError):
 
 class SpecError(IsomorphError):
     """An input specification such as `x: float32[batch, 3]` that cannot be read."""
+
+
+OPERAND_ERRORS = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What arithmetic raises on operands or attributes that make no sense.
+
+An operator's rules check what a user is likely to get wrong; where an op is typed, rewritten or
+evaluated the rest becomes one typed error that names the op.
+"""

@@ -292,11 +292,8 @@ more, and each can be doubled by one more operator of a file."""
 def _check_product(terms: Terms, factors: Terms) -> None:
     if len(factors) * len(terms) > _MOST_TERMS:
         raise ComplexDimError(f"a product of dims has more than {_MOST_TERMS} terms")
-    degree, width = (
-        max((size(m, c) for m, c in terms), default=0)
-        + max((size(m, c) for m, c in factors), default=0)
-        for size in (lambda m, _: len(m), lambda _, c: abs(c).bit_length())
-    )
+    degree = sum(max((len(m) for m, _ in part), default=0) for part in (terms, factors))
+    width = sum(max((abs(c).bit_length() for _, c in part), default=0) for part in (terms, factors))
     if degree > _HIGHEST or width > _WIDEST:
         raise ComplexDimError(f"a product of dims has a degree of {degree}, or {width} bits")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isomorph.ir import schema
 from isomorph.ir.context import Content, Context, broadcast
 from isomorph.ir.dims import ComplexDimError
+from isomorph.ir.errors import OPERAND_ERRORS
 from isomorph.ir.merge import merge
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import TensorType
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST = 2**63 - 1
 """The largest dim that a file can state."""
+
+NO_SENSE = "its operands or attributes make no sense"
 
 __all__ = ["Content", "Context", "broadcast", "infer", "infer_op", "is_canonical", "merge"]
 
@@ -63,6 +66,8 @@ def infer_op(
         every = definition.rule(context)
     except ComplexDimError:
         return False
+    except OPERAND_ERRORS as error:
+        raise context.error(f"{NO_SENSE}: {type(error).__name__}: {error}") from error
     for index, (value, found) in enumerate(zip(op.outputs, every, strict=False)):
         if value is None or found is None:
             continue

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
+from isomorph.ir.errors import OPERAND_ERRORS, TypeInferenceError
 from isomorph.ir.patch import Patch
 from isomorph.ir.types import TensorType, schema_name
 
@@ -98,8 +99,7 @@ def move(
                     op.version = version
                     waiting.appendleft(op)
                 else:
-                    step(op, patch)
-                    patch.apply()
+                    _step(step, op, patch)
                     root = roots.pop(op, (op.type, op.version))
                     roots.update(dict.fromkeys(patch.made, root))
                     waiting.extendleft(reversed(patch.made))
@@ -109,6 +109,17 @@ def move(
                 stuck.append(_stuck(op, error, roots.get(op)))
                 stack.extend(g for _, g in op.subgraphs())
     return changed, stuck
+
+
+def _step(step: Rewrite, op: Op, patch: Patch) -> None:
+    try:
+        step(op, patch)
+    except OPERAND_ERRORS as error:
+        raise TypeInferenceError(
+            f"{op.where}: {op} cannot be brought to another version, its operands or attributes "
+            f"make no sense: {type(error).__name__}: {error}"
+        ) from error
+    patch.apply()
 
 
 def _stuck(op: Op, error: InexpressibleError, root: tuple[str, int] | None) -> Inexpressible:

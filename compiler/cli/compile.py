@@ -100,7 +100,9 @@ def _moved(plan: Plan) -> int:
 
 
 def _report(plan: Plan, resources: dict[str, dict[str, int]], note: str) -> str:
-    rows = [("ops", "kernel", "grid", "threads", "bytes", "registers", "spilled", "at")]
+    rows: list[tuple[str, ...]] = [
+        ("ops", "kernel", "grid", "threads", "bytes", "registers", "spilled", "at")
+    ]
     for k in plan.kernels:
         used = resources.get(k.spec.name)
         machine = ("-", "-") if used is None else (str(used["registers"]), str(used["spills"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isomorph.ir import schema
 from isomorph.ir.graph import Value
 from isomorph.ir.infer import is_canonical
 from isomorph.ir.opdef import Manifest
@@ -12,10 +13,10 @@ from isomorph.ir.types import DType, TensorType
 from isomorph.lowering.context import Alias, Group, is_held, shape_of
 from isomorph.lowering.elementwise import pointwise
 from isomorph.lowering.errors import Missing, NoKernel, NoKernelError
-from isomorph.passes.fuse.group import members
+from isomorph.passes.fuse.group import POINTWISE, members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from isomorph.codegen.spec import Launch
     from isomorph.ir.graph import Graph, Op
@@ -117,6 +118,40 @@ def refuse_unheld(graph: Graph) -> None:
         raise NoKernelError(graph.name, missing)
 
 
+def refuse_unknown(graph: Graph, known: Collection[Value]) -> None:
+    """Refuse operators that no kernel computes at any shape, before the shapes are known.
+
+    Args:
+        graph: canonical.
+        known: values that the host computes.
+
+    Raises:
+        NoKernelError: listing every such op.
+    """
+    missing = [
+        Missing(op.type, op.where, _reason(op))
+        for op in graph.sorted_ops()
+        if not (
+            op.key in LOWERINGS.rows()
+            or (not op.domain and op.type in POINTWISE | ON_THE_HOST)
+            or all(v in known or v.weight is not None for v in op.operands)
+            or schema.has_body(op.domain, op.type, op.version)
+        )
+    ]
+    if missing:
+        raise NoKernelError(graph.name, missing)
+
+
+ON_THE_HOST = frozenset({"ConstantOfShape", "Range", "Shape", "Size"})
+"""Operators that are constants where shapes are numbers and what they are told is known."""
+
+
+def _reason(op: Op) -> str:
+    kinds = ", ".join(str(v.type) for v in op.operands)
+    domain = f"{op.domain}." if op.domain else ""
+    return f"no kernel computes {domain}{op.type} of ({kinds})"
+
+
 def computes(op: Op, arch: str) -> bool:
     """Whether there is a kernel for one op, whose shapes are numbers."""
     status = Value("status", TensorType(DType.INT32, (1,)))
@@ -138,9 +173,7 @@ def _lowered(group: Group) -> Lowered:
     key = group.anchor.key
     rule = LOWERINGS.get(key)
     if rule is None:
-        kinds = ", ".join(str(v.type) for v in group.op.operands)
-        domain = f"{key[0]}." if key[0] else ""
-        raise NoKernel(f"no kernel computes {domain}{key[1]} of ({kinds})")
+        raise NoKernel(_reason(group.op if group.op.key == key else group.anchor))
     found = rule(group)
     for launch in found if isinstance(found, list) else ():
         if max(launch.grid[1:]) > MOST_BLOCKS:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.ir.graph import copy_graph
 from isomorph.ir.patch import Patch
 from isomorph.ir.types import TensorType
 from isomorph.ir.weights import Weight
@@ -29,7 +30,6 @@ OPERANDS: dict[str, tuple[int, ...]] = {
     "CumProd": (1,),
     "CumSum": (1,),
     "DFT": (1, 2),
-    "Dropout": (1, 2),
     "Expand": (1,),
     "HammingWindow": (0,),
     "HannWindow": (0,),
@@ -57,8 +57,8 @@ LONGEST = 1024
 """Elements of an input that may be known beforehand: shapes are short."""
 
 
-def hosted(graph: Graph) -> tuple[int, ...]:
-    """Positions of the inputs whose values a plan depends on: vectors and scalars alone."""
+def told(graph: Graph) -> set[Value]:
+    """Operands that say what is computed, and all that they are computed from."""
     waiting = [
         value
         for _, op in graph.walk()
@@ -74,7 +74,22 @@ def hosted(graph: Graph) -> tuple[int, ...]:
         seen.add(value)
         if value.producer is not None and value.producer.type not in {"Shape", "Size"}:
             waiting += value.producer.operands
+    return seen
+
+
+def hosted(graph: Graph) -> tuple[int, ...]:
+    """Positions of the inputs whose values a plan depends on: vectors and scalars alone."""
+    seen = told(graph)
     return tuple(n for n, v in enumerate(graph.inputs) if v in seen and _short(v))
+
+
+def without_types(graph: Graph) -> Graph:
+    """A copy that states no type of a result: guesses need not agree with what was stated."""
+    made, _ = copy_graph(graph)
+    for op in made.ops():
+        for value in op.results:
+            value.type = None
+    return made
 
 
 def bind(graph: Graph, values: Mapping[int, np.ndarray]) -> None:
@@ -142,8 +157,9 @@ def _for(op: Op, index: int, shape: tuple[int, ...]) -> np.ndarray:
             return axes
         case "Slice", 4:
             return ones
-        case ("Slice" | "Pad" | "Trilu" | "CumSum" | "CumProd" | "Range" | "Dropout", _):
+        case ("Slice" | "Pad" | "Trilu" | "CumSum" | "CumProd" | "Range", _):
             return ones if (op.type, index) in {("Range", 1), ("Range", 2)} else zeros
         case kind, 1 if kind.startswith("Reduce"):
             return axes
-    return ones
+        case _:
+            return ones

@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
 from isomorph.ir.graph import Graph, copy_graph
-from isomorph.lowering import lower, refuse_unheld
+from isomorph.lowering import lower, refuse_unheld, refuse_unknown
 from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime import hosted
 from isomorph.runtime.arena import Arena
@@ -95,8 +95,11 @@ class KernelEngine:
             RunError: when an op does not take them.
             NoKernelError: listing every op that has no kernel.
         """
+        return self._plan(self._graph, shapes, values or {})
+
+    def _plan(self, source: Graph, shapes: Shapes, values: Mapping[int, np.ndarray]) -> Plan:
         try:
-            graph = specialised(self._graph, shapes, self._machine.arch, values)
+            graph = specialised(source, shapes, self._machine.arch, values)
         except (TypeInferenceError, InvalidGraphError) as error:
             shown = ", ".join(
                 f"{v.name} {s}" for v, s in zip(self._graph.inputs, shapes, strict=True)
@@ -124,6 +127,7 @@ class KernelEngine:
 
     def _try(self) -> None:
         """Plan at the first sizes that fit, so that ops without a kernel are known now."""
+        refuse_unknown(self._graph, hosted.told(self._graph))
         symbols = sorted(self._graph.symbols())
         values = hosted.guesses(self._graph, self._hosted)
         for size in TRIALS if symbols or is_open(self._graph) else TRIALS[:1]:
@@ -134,7 +138,10 @@ class KernelEngine:
             if shapes is None:
                 return
             try:
-                self.plan = self.plan_for(shapes, values)
+                if values:
+                    self._plan(hosted.without_types(self._graph), shapes, values)
+                    return
+                self.plan = self.plan_for(shapes)
             except RunError:
                 if not symbols and not values:
                     raise

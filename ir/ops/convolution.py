@@ -68,16 +68,18 @@ def _conv(context: Context) -> tuple[Type | None, ...]:
 def convolved(context: Context, at: int = 1) -> Shape | None:
     """The shape of a convolution whose weights are operand `at`; `None` without any rank."""
     found = _operands(context, at)
-    if found is None or found[3] is None:
+    if found is None:
         return None
     _, shape, weights, rank = found
+    if rank is None:
+        return None
     group = context.attr("group", 1)
     channels: Dim = None
     if weights is not None:
         channels = weights[0]
         if shape is not None and weights[1] is not None:
             _check_channels(context, shape[1], weights[1] * group, channels, group)
-    spatial = shape[2:] if shape is not None else (None,) * rank
+    spatial: Shape = shape[2:] if shape is not None else (None,) * rank
     view = windows(context.attr, _kernel(context, weights, rank), context.error)
     batch = shape[0] if shape is not None else None
     return (batch, channels, *view.counts(spatial))

@@ -52,8 +52,8 @@ CALLS: dict[str, tuple[str, ...]] = {
     "Selu": ("Exp",),
     "Sigmoid": ("Exp",),
     "Softplus": ("Exp", "Log"),
-    "Swish": ("Exp",),
     "SwiGLU": ("Exp",),
+    "Swish": ("Exp",),
 }
 """Library functions inside the formulas of operators."""
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.ir import schema
 from isomorph.ir.budget import nbytes
 from isomorph.ir.demand import Demands
-from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.errors import OPERAND_ERRORS, UnsupportedError
 from isomorph.ir.interpret import widen
 from isomorph.ir.opdef import OPS
 from isomorph.ir.patch import Patch
@@ -58,15 +59,17 @@ class FoldConstants:
         for op in graph.sorted_ops():
             if not _foldable(op):
                 continue
-            if not self._affordable(graph, op):
+            if not self._affordable(graph, op) or not _replaceable(graph, op):
                 continue
             operands = [None if v is None else self._wide(v, exact) for v in op.inputs]
-            if not self._quick(op, operands, demands):
-                continue
             try:
+                if not self._quick(op, operands, demands):
+                    continue
                 results = evaluate(op, operands, wide=True)
             except UnsupportedError:
                 continue  # neither we nor the reference can compute it: the op stays
+            except OPERAND_ERRORS:
+                continue  # whoever runs it is told so; nobody may, in a branch that is not taken
             changed |= self._replace(graph, op, results, exact)
         return changed
 
@@ -120,6 +123,13 @@ class FoldConstants:
         patch.remove(op)
         patch.apply()
         return True
+
+
+def _replaceable(graph: Graph, op: Op) -> bool:
+    """Whether an Identity can show the results that are outputs: it does not take every type."""
+    identity = schema.canonical("", "Identity")
+    shown = [v.type for v in op.results if graph.is_output(v)]
+    return identity is not None and all(identity.allows(0, kind) for kind in shown if kind)
 
 
 def _foldable(op: Op) -> bool:

@@ -47,6 +47,30 @@ REGRESSIONS: dict[str, Callable[[], bytes]] = {
             y = Resize (x, , t)
         }
     """),
+    "a constant index is out of bounds, in a branch": lambda: text("""
+        g (bool c) => (float[1] y) <float[2] v = {1, 2}, int64[1] i = {7}> {
+            y = If (c) <then_branch = t () => (float[1] p) { p = Gather (v, i) },
+                         else_branch = e () => (float[1] q) { q = Gather (v, i) }>
+        }
+    """),
+    "a depth is infinite": lambda: text("""
+        g (int64[2] i, float[2] v) => (float[2, "d"] y) <float s = {1e38}> {
+            d = Mul (s, s)
+            y = OneHot (i, d, v)
+        }
+    """),
+    "a result has another rank than is stated, before an upgrade": lambda: text("""
+        g (float[1, 1, 2, 2] x, float[4] s) => (float[1, 1, 4] y) {
+            y = Resize <mode = "linear"> (x, s)
+        }
+    """).replace(b"\x10\x15", b"\x10\x0a"),
+    "an output of a type that Identity does not take is constant": lambda: (
+        text("""
+        g () => (float[2] y) <float[2] w = {1, 2}> { y = Cast <to = 27> (w) }
+    """)
+        .replace(b"\x10\x15", b"\x10\x1c")
+        .replace(b"\x08\x01\x12\x04", b"\x08\x1b\x12\x04")
+    ),
     "a string is no text": lambda: text("""
         g (float[2] x) => (float[2] y) { y = my.ops.Use <s = "QQ"> (x) }
     """).replace(b"QQ", b"\xff\xfe"),

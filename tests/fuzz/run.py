@@ -118,6 +118,7 @@ class Worker:
 
     def work(self, originals: Sequence[bytes]) -> None:
         _limit_memory()
+        warnings.simplefilter("error")  # nobody who loads a model should be told of our arithmetic
         with contextlib.suppress(OSError):
             os.nice(10)
         result = Result()

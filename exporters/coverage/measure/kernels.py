@@ -148,7 +148,7 @@ def _bytes(feed: Any) -> bytes:
         array = cast("np.ndarray[Any, np.dtype[Any]]", feed)
         if not array.dtype.hasobject:
             return array.tobytes()
-    return repr(feed).encode()
+    return repr(cast("Any", feed)).encode()
 
 
 def _told(plan: Plan) -> str:
