@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.parity import known_attention as attention
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_signal as signal
@@ -54,12 +55,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """A row: which ops, which elements of the result, what happens, and the source."""
+    """A row: which ops of a domain, which elements of the result, what happens, the source."""
 
     ops: frozenset[str]
     explains: Callable[[Case], np.ndarray]
     what: str
     citation: str
+    domain: str = ""
 
 
 def explain(case: Case) -> tuple[np.ndarray, str]:
@@ -68,7 +70,7 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
     words: list[str] = []
     with np.errstate(all="ignore"):
         for row in KNOWN:
-            if case.op.domain or case.op.type not in row.ops:
+            if case.op.domain != row.domain or case.op.type not in row.ops:
                 continue
             covered = np.broadcast_to(np.asarray(row.explains(case)), found.shape)
             if covered.any():
@@ -272,11 +274,22 @@ KNOWN = (
         "PyTorch puts it in the middle",
         "onnxruntime/core/providers/cpu/tensor/affine_grid.cc, Eigen's LinSpaced",
     ),
+    *(
+        Divergence(
+            frozenset({name}),
+            lambda case: np.asarray(case.op.attr("clip") is not None),
+            "clip is not applied to what the last activation is given",
+            "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
+            domain,
+        )
+        for domain, name in (("", "LSTM"), (DOMAIN, "DynamicQuantizeLSTM"))
+    ),
     Divergence(
-        frozenset({"LSTM"}),
-        lambda case: np.asarray(case.op.attr("clip") is not None),
-        "clip is not applied to what the last activation is given",
-        "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
+        frozenset({"DynamicQuantizeLSTM"}),
+        _of_nan,
+        "what is not finite among the operands is quantized to whatever its bits give",
+        "onnxruntime/core/mlas/lib/quantize.cpp, measured",
+        DOMAIN,
     ),
     Divergence(
         frozenset({"LSTM", "GRU", "RNN"}),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.ir.constants import numbers
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.types import DType, TensorType
 
@@ -31,6 +32,9 @@ ZEROS = {
     "QLinearMatMul": (2, 5, 7),
     "QuantizeLinear": (2,),
 }
+SCALES_MICROSOFT = {"DynamicQuantizeLSTM": (8, 10)}
+ZEROS_MICROSOFT = {"DynamicQuantizeLSTM": (9, 11)}
+"""onnxruntime takes zero points of one number per column where they are 0."""
 SHARES = {"Bernoulli": (0,), "LinearAttention": (5,)}
 DECAYS = {"LinearAttention": (4,)}
 KINDS = ("scale", "zero", "share", "decay")
@@ -40,6 +44,10 @@ FEW = 16
 
 def kind_of(op: Op, position: int) -> str:
     """One of `KINDS`, where an operand of an op has to be one; else empty."""
+    if op.domain == DOMAIN:
+        if position in SCALES_MICROSOFT.get(op.type, ()):
+            return "scale"
+        return "zero" if position in ZEROS_MICROSOFT.get(op.type, ()) else ""
     if op.domain:
         return ""
     if position in SCALES.get(op.type, ()):
