@@ -285,7 +285,7 @@ KNOWN = (
         for domain, name in (("", "LSTM"), (DOMAIN, "DynamicQuantizeLSTM"))
     ),
     Divergence(
-        frozenset({"DynamicQuantizeLSTM"}),
+        frozenset({"DynamicQuantizeLSTM", "DynamicQuantizeMatMul"}),
         _of_nan,
         "what is not finite among the operands is quantized to whatever its bits give",
         "onnxruntime/core/mlas/lib/quantize.cpp, measured",

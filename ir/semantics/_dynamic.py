@@ -46,10 +46,10 @@ def quantized(x: Array, counted: Array | None = None, change: Change | None = No
     if not np.isfinite(high - low):
         nothing = np.full(x.shape, np.nan, x.dtype)
         return Quantized(nothing, scale, nothing)
-    zero = np.rint(np.clip(-low / scale, 0, 255))
-    value = x / scale
+    zero, value = np.asarray(np.clip(-low / scale, 0, 255)), x / scale
     if change is not None:
-        value = change(value)
+        zero, value = change(zero), change(value)
+    zero = np.rint(zero)
     steps = np.clip(np.rint(value) + zero, 0, 255) - zero
     return Quantized(steps.astype(np.float64), scale, value + zero)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.opdef import OPS
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance import quantized
 from isomorph.parity.tolerance.derivative import carried
@@ -83,7 +84,7 @@ def count(op: Op) -> float:
 
 def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound:
     """K ulp, one subnormal, and for composed operators k roundings of the operands."""
-    if op.key == ("", "DequantizeLinear"):
+    if op.key in {("", "DequantizeLinear"), (DOMAIN, "DequantizeLinear")}:
         return quantized.product(op, truth, unit)
     k = count(op)
     soft = k * unit.ulp(truth) + unit.tiny
