@@ -216,7 +216,9 @@ def _microsoft(name: str) -> Schema:
     """The definition of an operator as `schema_microsoft` has it."""
     inputs, outputs, type_vars, attributes = microsoft.DEFINITIONS[name]
     kinds = {v: frozenset(f"tensor({t})" for t in kind.split()) for v, kind in type_vars.items()}
-    given, made = (tuple(_own_operand(t, kinds) for t in row.split(", ")) for row in (inputs, outputs))
+    given, made = (
+        tuple(_own_operand(t, kinds) for t in row.split(", ")) for row in (inputs, outputs)
+    )
     repeats = bool(given and given[-1].variadic)
     return Schema(
         domain=microsoft.DOMAIN,

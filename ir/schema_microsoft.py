@@ -1,8 +1,9 @@
 """com.microsoft: operators of onnxruntime's own, of which `onnx.defs` has no definitions.
 
 Operands are listed as `name: type`, the type being a variable or an element type; `?` marks what
-may be absent, `*` what may be repeated, `**` what may be repeated in different types. Source: "Contrib
-Operator Schemas", docs/ContribOperators.md of onnxruntime; a test compares with the installed release.
+may be absent, `*` what may be repeated, `**` what may be repeated in different types. Source:
+"Contrib Operator Schemas", docs/ContribOperators.md of onnxruntime; a test compares with the
+installed release.
 """
 
 from __future__ import annotations
@@ -26,11 +27,21 @@ DEFINITIONS: dict[str, Row] = {
         {"axis": ("INT", None)},
     ),
     "DynamicQuantizeLSTM": (
-        "X: T, W: T2, R: T2, B?: T, sequence_lens?: T1, initial_h?: T, initial_c?: T, "
-        "P?: T, W_scale: T, W_zero_point: T2, R_scale: T, R_zero_point: T2",
+        (
+            "X: T, W: T2, R: T2, B?: T, sequence_lens?: T1, initial_h?: T, initial_c?: T, "
+            "P?: T, W_scale: T, W_zero_point: T2, R_scale: T, R_zero_point: T2"
+        ),
         "Y?: T, Y_h?: T, Y_c?: T",
         {"T": "float", "T1": "int32", "T2": "uint8 int8"},
-        {"activation_alpha": ("FLOATS", None), "activation_beta": ("FLOATS", None), "activations": ("STRINGS", None), "clip": ("FLOAT", None), "direction": ("STRING", "forward"), "hidden_size": ("INT", None), "input_forget": ("INT", 0)},
+        {
+            "activation_alpha": ("FLOATS", None),
+            "activation_beta": ("FLOATS", None),
+            "activations": ("STRINGS", None),
+            "clip": ("FLOAT", None),
+            "direction": ("STRING", "forward"),
+            "hidden_size": ("INT", None),
+            "input_forget": ("INT", 0),
+        },
     ),
     "DynamicQuantizeMatMul": (
         "A: T1, B: T2, b_scale: T1, b_zero_point?: T2, bias?: T1",
@@ -45,15 +56,26 @@ DEFINITIONS: dict[str, Row] = {
         {},
     ),
     "QGemm": (
-        "A: TA, a_scale: T, a_zero_point: TA, B: TB, b_scale: T, b_zero_point: TB, C?: TC, "
-        "y_scale?: T, y_zero_point?: TYZ",
+        (
+            "A: TA, a_scale: T, a_zero_point: TA, B: TB, b_scale: T, b_zero_point: TB, C?: TC, "
+            "y_scale?: T, y_zero_point?: TYZ"
+        ),
         "Y: TY",
-        {"T": "float", "TA": "uint8 int8", "TB": "uint8 int8", "TC": "int32", "TYZ": "uint8 int8", "TY": "float uint8 int8"},
+        {
+            "T": "float",
+            "TA": "uint8 int8",
+            "TB": "uint8 int8",
+            "TC": "int32",
+            "TYZ": "uint8 int8",
+            "TY": "float uint8 int8",
+        },
         {"alpha": ("FLOAT", 1.0), "transA": ("INT", 0), "transB": ("INT", 0)},
     ),
     "QLinearAdd": (
-        "A: T, A_scale: float, A_zero_point?: T, B: T, B_scale: float, B_zero_point?: T, "
-        "C_scale: float, C_zero_point?: T",
+        (
+            "A: T, A_scale: float, A_zero_point?: T, B: T, B_scale: float, B_zero_point?: T, "
+            "C_scale: float, C_zero_point?: T"
+        ),
         "C: T",
         {"T": "uint8 int8"},
         {},
@@ -62,7 +84,15 @@ DEFINITIONS: dict[str, Row] = {
         "X: T, x_scale: float, x_zero_point?: T, y_scale: float, y_zero_point?: T",
         "Y: T",
         {"T": "uint8 int8"},
-        {"auto_pad": ("STRING", "NOTSET"), "ceil_mode": ("INT", 0), "channels_last": ("INT", 0), "count_include_pad": ("INT", 0), "kernel_shape": ("INTS", REQUIRED), "pads": ("INTS", None), "strides": ("INTS", None)},
+        {
+            "auto_pad": ("STRING", "NOTSET"),
+            "ceil_mode": ("INT", 0),
+            "channels_last": ("INT", 0),
+            "count_include_pad": ("INT", 0),
+            "kernel_shape": ("INTS", REQUIRED),
+            "pads": ("INTS", None),
+            "strides": ("INTS", None),
+        },
     ),
     "QLinearConcat": (
         "Y_scale: TF, Y_zero_point: T8, inputs**: TV",
@@ -83,8 +113,10 @@ DEFINITIONS: dict[str, Row] = {
         {"alpha": ("FLOAT", 0.009999999776482582)},
     ),
     "QLinearMul": (
-        "A: T, A_scale: float, A_zero_point?: T, B: T, B_scale: float, B_zero_point?: T, "
-        "C_scale: float, C_zero_point?: T",
+        (
+            "A: T, A_scale: float, A_zero_point?: T, B: T, B_scale: float, B_zero_point?: T, "
+            "C_scale: float, C_zero_point?: T"
+        ),
         "C: T",
         {"T": "uint8 int8"},
         {},
@@ -102,8 +134,10 @@ DEFINITIONS: dict[str, Row] = {
         {"axis": ("INT", -1), "opset": ("INT", REQUIRED)},
     ),
     "QLinearWhere": (
-        "condition: B, X: T, x_scale: TF, x_zero_point: T, Y: T, y_scale: TF, "
-        "y_zero_point: T, z_scale: TF, z_zero_point: T",
+        (
+            "condition: B, X: T, x_scale: TF, x_zero_point: T, Y: T, y_scale: TF, "
+            "y_zero_point: T, z_scale: TF, z_zero_point: T"
+        ),
         "Z: T",
         {"B": "bool", "TF": "float", "T": "uint8 int8"},
         {},

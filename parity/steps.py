@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.opdef import Tolerance
 from isomorph.parity.arrays import is_float
 from isomorph.parity.finding import Finding
 from isomorph.parity.known_quantized import NOTHING, sums_nothing

@@ -149,7 +149,9 @@ def _to_float(note: str, columns: int, *, zeros: bool = True, bias: bool = True)
     )
 
 
-def _dynamic(note: str, *, columns: bool = False, zeros: bool = True, bias: bool = True) -> Instance:
+def _dynamic(
+    note: str, *, columns: bool = False, zeros: bool = True, bias: bool = True
+) -> Instance:
     per = (5,) if columns else ()
     return Instance(
         (

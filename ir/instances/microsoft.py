@@ -33,9 +33,7 @@ QUANTIZE = (
     ),
 )
 DEQUANTIZE = (
-    Instance(
-        (STORED, Arg((), "T2", 0.25), Arg((), "T1", 0)), main="T1", bind={"T2": "float32"}
-    ),
+    Instance((STORED, Arg((), "T2", 0.25), Arg((), "T1", 0)), main="T1", bind={"T2": "float32"}),
     Instance(
         (STORED, Arg((4,), "T2", low=0.1, high=1.0), Arg((4,), "T1", (1, 2, 3, 4))),
         {"axis": 1},

@@ -1,9 +1,9 @@
 """DynamicQuantizeLSTM: an LSTM whose weights are integers, and whose operands become such.
 
 All that is multiplied by the input weights is quantized as one tensor, and so is the state of a
-step: the whole batch of it, sequences counting for one step after they have ended, as onnxruntime has it where
-one thread runs the batch (core/providers/cpu/rnn/uni_directional_lstm.cc).
-What lies after the end of a sequence counts, up to the end of the longest.
+step: the whole batch of it, sequences counting for one step after they have ended, as onnxruntime
+has it where one thread runs the batch (core/providers/cpu/rnn/uni_directional_lstm.cc). What lies
+after the end of a sequence counts, up to the end of the longest.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ def dynamic_lstm(
     r_zero: Array,
     *,
     quotients: Change | None = None,
-    gates: Change | None = None,
+    sums: Change | None = None,
+    gates: tuple[Change, Change] | None = None,
 ) -> tuple[Array, ...]:
     """As LSTM; weights are (directions, terms, 4 · hidden), scales one per direction or column.
 
-    `quotients` is applied to what is rounded to integers, `gates` to what activations are given.
+    `quotients` is applied to what is rounded to integers, `sums` to what their products come to,
+    `gates` to what activations are given and give.
     """
     steps = len(x) if lens is None else int(lens.max(initial=0))
     left, right = _moved(w, w_zero), _moved(r, r_zero)
@@ -56,14 +58,16 @@ def dynamic_lstm(
         factors = [np.asarray(s)[direction].astype(x.dtype) for s in (w_scale, r_scale)]
 
         def inputs(every: Array, weights: Array) -> Array:
-            return product(quantized(every, every[:steps], quotients), weights.T, factors[0])
+            found = product(quantized(every, every[:steps], quotients), weights.T, factors[0])
+            return found if sums is None else sums(found)
 
         def states(state: Array, weights: Array) -> Array:
-            return product(quantized(state, change=quotients), weights.T, factors[1])
+            found = product(quantized(state, change=quotients), weights.T, factors[1])
+            return found if sums is None else sums(found)
 
         return inputs, states
 
-    return layer(call, x, left, right, b, lens, h, c, p, products=products, change=gates)
+    return layer(call, x, left, right, b, lens, h, c, p, products=products, changes=gates)
 
 
 def _moved(weights: Array, zero: Array) -> Array:

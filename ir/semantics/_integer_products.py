@@ -13,7 +13,6 @@ from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.semantics._dynamic import product, quantized
 from isomorph.ir.semantics._requantized import Sized
 from isomorph.ir.semantics.quantized import to_int32
-from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
     import numpy.typing as npt

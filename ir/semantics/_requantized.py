@@ -15,7 +15,6 @@ import numpy as np
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.semantics.pooling import Taps
 from isomorph.ir.semantics.quantized import Unrounded
-from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from isomorph.ir.semantics import Call
+    from isomorph.ir.types import DType
 
     Array = npt.NDArray[Any]
 

@@ -46,7 +46,7 @@ class Cell:
         functions: activations in the order of the op's definition (f, g, h).
         clip: bounds whatever an activation is applied to.
         inputs, states: products with the weights of all steps' operands, and of one step's state.
-        change: applied to what an activation is given.
+        changes: applied to what an activation is given, and to what it gives.
     """
 
     w: Array
@@ -58,16 +58,17 @@ class Cell:
     clip: float | None
     inputs: Product = plain_product
     states: Product = plain_product
-    change: Function | None = None
+    changes: tuple[Function, Function] | None = None
 
     def activate(self, index: int, x: Array) -> Array:
         """Apply one of the activations to the clipped operand."""
         if self.clip is not None:
             bound = x.dtype.type(self.clip)
             x = np.clip(x, -bound, bound)
-        if self.change is not None:
-            x = self.change(x)
-        return self.functions[index](x)
+        if self.changes is None:
+            return self.functions[index](x)
+        before, after = self.changes
+        return after(self.functions[index](before(x)))
 
 
 def _rnn_step(call: Call, cell: Cell) -> tuple[Array, Step]:
@@ -133,12 +134,12 @@ def layer(
     lens: Array | None = None,
     *rest: Array | None,
     products: Callable[[int], tuple[Product, Product]] = _plain_products,
-    change: Function | None = None,
+    changes: tuple[Function, Function] | None = None,
 ) -> tuple[Array, ...]:
     """Sequences that end early keep their last state, and their outputs after it are 0.
 
-    `products` gives a direction's products with w and with r, `change` is applied to what an
-    activation is given.
+    `products` gives a direction's products with w and with r, `changes` are those of
+    `Cell`.
     """
     dtype, layout, kind = x.dtype, call.attr("layout", 0), _kind(call)
     x, w, r = accumulate(x), accumulate(w), accumulate(r)
@@ -173,7 +174,7 @@ def layer(
             functions[d],
             call.attr("clip"),
             *products(d),
-            change,
+            changes,
         )
         backward = direction == "reverse" or d == 1
         found, state = _unroll(call, cell, x, tuple(s[d] for s in initial), lens, backward)

@@ -34,9 +34,7 @@ def _bound(truth: np.ndarray, sums: Any, unit: Unit, steps: Any = 0.0) -> Bound:
     return Bound(soft, lambda: 2 * soft, size, "a scaled sum of integers")
 
 
-def _with_bias(
-    op: Op, operands: Sequence[Any], truth: np.ndarray, bias: int, unit: Unit
-) -> Bound:
+def _with_bias(op: Op, operands: Sequence[Any], truth: np.ndarray, bias: int, unit: Unit) -> Bound:
     plain = [*operands[:bias], None]
     sums = evaluate(op, plain, wide=True)[0]
     return _bound(truth, sums, unit)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.semantics import evaluate
 from isomorph.ir.schema_microsoft import DOMAIN
+from isomorph.ir.semantics import evaluate
 from isomorph.parity.tolerance import conditioning, dynamic
 from isomorph.parity.tolerance.units import Bound, Unit
 
