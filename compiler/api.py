@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Progress = Callable[[str], None]
 
 
+NODES_PER_SECOND = 200
+"""Nodes that onnxruntime is expected to load in a second, at least: thousands, as a rule."""
+
+
 class ParityError(IsomorphError):
     """An export whose file does not compute what its source does; nothing was put in place."""
 
@@ -226,7 +230,7 @@ def export(
     try:
         say("load")
         with _named(reference, {str(staged.path): str(path)}):
-            load_in_subprocess(staged.path, allowed)
+            load_in_subprocess(staged.path, _loading(allowed, graph))
         verdict = None
         if verify:
             say("verify")
@@ -350,6 +354,16 @@ def _allowed(graph: Graph, limits: Limits | None) -> Limits:
     from isomorph.ir.budget import Limits, weight_bytes
 
     return (limits or Limits()).of(weight_bytes(graph))
+
+
+def _loading(allowed: Limits, graph: Graph) -> Limits:
+    """What loading a file may cost: half of the time, and a second more for so many nodes."""
+    from isomorph.ir.budget import Limits
+
+    if allowed.seconds is None:
+        return allowed
+    nodes = sum(1 for _ in graph.walk())
+    return Limits(allowed.seconds / 2 + nodes / NODES_PER_SECOND, allowed.memory)
 
 
 def _ready(graph: Graph, target: Target, limits: Limits | None) -> Graph:

@@ -105,11 +105,13 @@ class Demands:
 
         Sequences and maps are made of what is there already.
         """
-        if any(isinstance(v, list | dict) for v in operands):
-            return NOTHING
         total, most = 0, 1
         for operand in operands:
-            size = 0 if operand is None else int(np.size(operand))
+            if operand is None:
+                continue
+            if isinstance(operand, list | dict):
+                return NOTHING
+            size: int = operand.size if isinstance(operand, np.ndarray) else int(np.size(operand))
             total += size
             most *= size or prod([d or 1 for d in np.shape(operand)])
         stated = () if op.domain else STATED.get(op.type, ())
@@ -145,6 +147,8 @@ def _demand(op: Op, operands: Sequence[Any], stated: Sequence[int], *, wide: boo
     total = sum(map(prod, given))
     steps = total + elements if count is None or not shapes else count(op, given, shapes)
     shown = ", ".join(f"{d}[{', '.join(f'{n:,}' for n in s)}]" for s, d in results)
+    if padded:
+        shown += ", and what it pads,"
     return Demand(taken, steps + padded, shown)
 
 

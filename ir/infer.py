@@ -66,8 +66,8 @@ def infer_op(
     for index, (value, found) in enumerate(zip(op.outputs, every, strict=False)):
         if value is None or found is None:
             continue
-        if isinstance(found, TensorType) and not _can_exist(found):
-            raise context.error(f"output {index} (%{value.name}) is larger than any tensor can be")
+        if isinstance(found, TensorType) and (problem := _problem(found)):
+            raise context.error(f"output {index} (%{value.name}) {problem}")
         try:
             merged = merge(value.type, found)
         except ValueError as error:
@@ -78,8 +78,12 @@ def infer_op(
     return changed
 
 
-def _can_exist(kind: TensorType) -> bool:
-    return all(not isinstance(d, int) or d <= LARGEST for d in kind.shape or ())
+def _problem(kind: TensorType) -> str:
+    """Why no tensor can have a type; empty when one can."""
+    numbers = [d for d in kind.shape or () if isinstance(d, int)]
+    if any(n > LARGEST for n in numbers):
+        return "is larger than any tensor can be"
+    return f"would be {kind}, a size below 0" if any(n < 0 for n in numbers) else ""
 
 
 def is_canonical(op: Op) -> bool:

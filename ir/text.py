@@ -59,15 +59,6 @@ def _text(raw: bytes) -> bytes:
     return raw.decode(errors="backslashreplace").encode()
 
 
-def printable(text: str) -> str:
-    """Text from a file, its control characters escaped: a terminal would act on them."""
-    return text if text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(letter: str) -> str:
-    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-
-
 def graph_opsets(graph: Graph) -> dict[str, int]:
     """Opset imports that make the ops mean what they are: as read, or the newest version used."""
     found = {"": 1, **graph.opsets}

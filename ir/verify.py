@@ -180,10 +180,11 @@ def _is_kind(given: Attribute, kind: str, lists: _Lists) -> bool:
         return isinstance(given, _KINDS[kind])
     if not isinstance(given, tuple):
         return False
-    key = id(given), kind
+    items = cast("tuple[Any, ...]", given)
+    key = id(items), kind
     if key not in lists:
         allowed = _KINDS[kind.removesuffix("S")]
-        lists[key] = all(isinstance(g, allowed) for g in cast("Any", given))
+        lists[key] = all(isinstance(item, allowed) for item in items)
     return lists[key]
 
 

@@ -334,6 +334,8 @@ class _Run:
             )
             kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
             return Status.FAIL, f"{kind}: {worst.reason}{self._only_at_zero()}"
+        if not outputs:
+            return Status.INSUFFICIENT, "the models have no outputs: there is nothing to compare"
         if not court.cases and self.overran:
             return Status.INSUFFICIENT, f"nothing was judged: {self.overran[0]}"
         if not court.cases:

@@ -1,8 +1,9 @@
 """How far the result of a fused group may be from the truth: its ops' bounds, carried through.
 
-Each op adds its own bound, for float32 whatever the operands are stored in; what its operands are
-off by moves its result by at most max |f(x ± e) − f(x)| (to first order, element by element: behind
-the first op, groups are elementwise). The result is rounded once to the type that it is stored in.
+Each op adds its own bound, for float32 whatever the operands are stored in (for float64 where they
+are float64); what its operands are off by moves its result by at most max |f(x ± e) − f(x)| (to
+first order, element by element: behind the first op, groups are elementwise). The result is rounded
+once to the type that it is stored in.
 """
 
 from __future__ import annotations
@@ -89,8 +90,10 @@ def _step(op: Op, known: dict[Value, Known]) -> None:
                 unit = Unit.of(_dtype(value))
                 soft = hard = unit.u * np.abs(truth) + unit.tiny
             elif truth.dtype.kind == "f" and not is_exact(op):
-                limits = bound(op, given, truth, index, DType.FLOAT32)
+                limits = bound(op, given, truth, index, _computed_in(op))
                 soft, hard = limits.soft, limits.hard
+                if _computed_in(op) is DType.FLOAT64:  # the truth is rounded as often itself
+                    soft = hard = 2 * hard
                 peak = np.broadcast_to(limits.peak, truth.shape)
             for at, operand in enumerate(operands):
                 if operand is None or not operand.hard.any():
@@ -186,6 +189,12 @@ def _narrow(members: Sequence[Op], start: dict[Value, Any], outputs: Sequence[Va
             if v is not None
         )
     return [values[v] for v in outputs]
+
+
+def _computed_in(op: Op) -> DType:
+    """Kernels compute in float32, and what is float64 in that."""
+    kinds = {v.type.dtype for v in (*op.operands, *op.results) if isinstance(v.type, TensorType)}
+    return DType.FLOAT64 if DType.FLOAT64 in kinds else DType.FLOAT32
 
 
 def _dtype(value: Value) -> DType:

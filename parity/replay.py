@@ -157,7 +157,7 @@ def write(
             arrays[f"wanted_{key}"] = _storable(tensor)
             arrays[f"allowed_{key}"] = _allowed(tensor, exact.get(place), got.get(place))
             dtypes[key] = str(np.asarray(stored.get(place, tensor)).dtype)
-    np.savez(path / "case.npz", **arrays)
+    np.savez(path / "case.npz", allow_pickle=False, **arrays)
     names = {
         "model": name,
         "inputs": given,

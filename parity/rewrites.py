@@ -169,11 +169,10 @@ def grid_of(op: Op) -> Grid | None:
     scale, zero = numbers(op.input(1)), numbers(op.input(2))
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
         return None
-    if scale.dtype != np.float32 or zero.dtype not in (np.uint8, np.int8):
+    low = {"uint8": 0, "int8": -128}.get(zero.dtype.name)
+    if scale.dtype != np.float32 or low is None:
         return None
-    limits = np.iinfo(zero.dtype)
-    number = int(zero.reshape(-1)[0])
-    return Grid(scale.reshape(-1)[0], number, int(limits.min), int(limits.max))
+    return Grid(np.float32(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]), low, low + 255)
 
 
 def _producer(op: Op, index: int) -> tuple[str, str] | None:

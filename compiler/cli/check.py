@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from isomorph.cli import options
-from isomorph.cli.console import command, emit
+from isomorph.cli.console import command, emit, tell
 from isomorph.cli.guard import guarded
 
 
@@ -40,5 +40,5 @@ def check(
         if as_json:
             emit(report.to_json())
         else:
-            print(report)
+            tell(report)
     raise typer.Exit(0 if report.ok else 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from isomorph.ir.errors import IsomorphError
+from isomorph.ir.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -21,6 +22,12 @@ SCHEMA_VERSION = 1
 def emit(document: dict[str, Any]) -> None:
     """Print the one JSON document."""
     print(json.dumps(document, indent=2, default=str, allow_nan=False))
+
+
+def tell(text: object, *, error: bool = False) -> None:
+    """Print what holds names from a file; what a terminal would act on is escaped."""
+    lines = map(printable, str(text).split("\n"))
+    print("\n".join(lines), file=sys.stderr if error else sys.stdout)
 
 
 @contextmanager
@@ -62,7 +69,7 @@ def _fail(error: BaseException, code: int, as_json: bool, document: dict[str, An
     if as_json:
         emit({**error_document(type(error).__name__, text), **(document or {})})
     else:
-        print(text if code != 2 else f"error: {text}", file=sys.stderr)
+        tell(text if code != 2 else f"error: {text}", error=True)
     raise typer.Exit(code)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isomorph.cli import options
-from isomorph.cli.console import command, emit
+from isomorph.cli.console import command, emit, tell
 from isomorph.cli.guard import guarded
 
 
@@ -54,8 +54,8 @@ def export(
         say("read")
         named = options.names(input_names), options.names(output_names)
         found = None if any((input, *named)) else resolve(source)
-        whole = faithful and isinstance(found, Path) and not is_torch(found)
-        graph = found if whole else graph_of(source, input or (), *named)
+        whole = found if isinstance(found, Path) and not is_torch(found) else None
+        graph = (faithful and whole) or graph_of(source, input or (), *named)
         result = iso.export(
             graph,
             output,
@@ -74,10 +74,10 @@ def export(
             emit(result.to_json())
             return
         for finding in result.report.findings:
-            print(finding)
+            tell(finding)
         for note in result.report.notes:
-            print(f"note: {note}")
+            tell(f"note: {note}")
         for path in result.paths:
             print(f"{path}  {path.stat().st_size:,} bytes")
         print(f"opset {result.opset}, IR version {result.ir_version}, {result.nodes} nodes")
-        print("parity not tested (--no-verify)" if result.verdict is None else result.verdict)
+        tell("parity not tested (--no-verify)" if result.verdict is None else result.verdict)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from isomorph.cli import options
-from isomorph.cli.console import command, emit
+from isomorph.cli.console import command, emit, tell
 
 
 def run(
@@ -62,8 +62,8 @@ def run(
             emit({"schema_version": 1, **document})
             return
         for name, kind in shown.items():
-            print(f"{name}: {kind}")
+            tell(f"{name}: {kind}")
         if others:
-            print(f"no input, left out: {', '.join(others)}", file=sys.stderr)
+            tell(f"no input, left out: {', '.join(others)}", error=True)
         if output is None:
             print("the outputs are not kept; -o FILE.npz keeps them", file=sys.stderr)

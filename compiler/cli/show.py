@@ -10,7 +10,7 @@ import typer
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
 from isomorph.cli.guard import guarded
-from isomorph.ir.text import printable
+from isomorph.ir.printable import printable
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Value

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isomorph.cli import options
-from isomorph.cli.console import command, emit
+from isomorph.cli.console import command, emit, tell
 from isomorph.cli.guard import guarded
 
 
@@ -52,5 +52,5 @@ def verify(
         if as_json:
             emit(verdict.to_json())
         else:
-            print(verdict)
+            tell(verdict)
     raise typer.Exit(verdict.exit_code)

@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isomorph.codegen.spec import COMPUTED_AS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
 
 LONGEST = 8
 """Elements that a thread computes at most; what is a multiple of it suits every kernel."""
-
-INTEGERS = frozenset({"int32_t", "int64_t"})
-"""Types that are read as they are: float32 does not hold all of them."""
-
 
 WORDS: dict[str, tuple[str, ...]] = {
     "full": (),
@@ -39,8 +37,6 @@ WORDS: dict[str, tuple[str, ...]] = {
 """Parameters of each kind of access."""
 
 EACH = {
-    "full": "i + j",
-    "row": "i % modulus{n} + j",
     "ring": "(i + j) / divisor{n} % modulus{n}",
     "strided": "view{n}.at(i + j)",
 }
@@ -67,6 +63,15 @@ class Operand:
     value: Value
     ctype: str
     access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A step of an expression: the type, the name and the text of a constant."""
+
+    name: str
+    kind: str
+    text: str
 
 
 def access(shape: Sequence[int], strides: Sequence[int]) -> Access:
@@ -108,36 +113,49 @@ def collapse(
     return dims
 
 
-def render(operands: Sequence[Operand], lines: Sequence[tuple[str, str]], result: str) -> str:
-    """The struct; lines are (name, expression) over `x`, the value, and `a0`, `a1`, …, operands."""
+def computed_as(ctype: str) -> str:
+    """The type that expressions have for elements of a type."""
+    return COMPUTED_AS.get(ctype, ctype)
+
+
+def render(
+    operands: Sequence[Operand], lines: Sequence[Line], result: str, kind: str = "float"
+) -> str:
+    """The struct.
+
+    Args:
+        operands: they are `a0`, `a1`, … in expressions.
+        lines: in order; expressions are over operands, earlier lines, and `x`, the value.
+        result: the expression that replaces the value.
+        kind: the type of the value.
+    """
     pointers = [f"  const {o.ctype}* p{n};" for n, o in enumerate(operands)]
     words: list[str] = []
     loads: list[str] = []
     for n, operand in enumerate(operands):
-        kind, convert = ("float", "to_f") if operand.ctype not in INTEGERS else (operand.ctype, "")
-        form = operand.access.kind
+        own, form = computed_as(operand.ctype), operand.access.kind
         words += [text.format(n=n, rank=len(operand.access.words) // 2) for text in WORDS[form]]
         if form in {"scalar", "channel"}:
             index = "0" if form == "scalar" else f"i / divisor{n} % modulus{n}"
-            loads.append(f"    const {kind} s{n} = {convert}(p{n}[{index}]);")
-        elif form in {"full", "row"} and operand.ctype not in INTEGERS:
+            loads.append(f"    const {own} s{n} = value(p{n}[{index}]);")
+            continue
+        loads.append(f"    {own} e{n}[N];")
+        if form in {"full", "row"}:
             start = "i" if form == "full" else f"i % modulus{n}"
-            loads += [f"    float e{n}[N];", f"    load<true>(p{n} + {start}, e{n});"]
+            loads.append(f"    load<true>(p{n} + {start}, e{n});")
         else:
             index = EACH[form].format(n=n)
             loads += [
-                f"    {kind} e{n}[N];",
                 "    UNROLL",
-                f"    for (int j = 0; j < N; j++) e{n}[j] = {convert}(p{n}[{index}]);",
+                f"    for (int j = 0; j < N; j++) e{n}[j] = value(p{n}[{index}]);",
             ]
-    body = ["    UNROLL", "    for (int j = 0; j < N; j++) {", "      const float x = v[j];"]
+    body = ["    UNROLL", "    for (int j = 0; j < N; j++) {", f"      const {kind} x = v[j];"]
     for n, operand in enumerate(operands):
         source = f"s{n}" if operand.access.kind in {"scalar", "channel"} else f"e{n}[j]"
-        kind = operand.ctype if operand.ctype in INTEGERS else "float"
-        body.append(f"      const {kind} a{n} = {source};")
-    body += [f"      const float {name} = {text};" for name, text in lines]
+        body.append(f"      const {computed_as(operand.ctype)} a{n} = {source};")
+    body += [f"      const {line.kind} {line.name} = {line.text};" for line in lines]
     body += [f"      v[j] = {result};", "    }"]
-    call = "  template <int N> DEV void operator()(float (&v)[N], uint32_t i) const {"
+    call = f"  template <int N> DEV void operator()({kind} (&v)[N], uint32_t i) const {{"
     return "\n".join(
         ["struct Epilogue {", *pointers, *words, call, *loads, *body, "  }", "};"]
         if lines or operands

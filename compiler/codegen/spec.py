@@ -17,11 +17,28 @@ if TYPE_CHECKING:
 PORTABLE = ("sm_80", "sm_90", "sm_100")
 """Architectures that kernels without architecture-specific instructions are built for."""
 
-CTYPES = {DType.FLOAT32: "float", DType.FLOAT16: "half_t", DType.BOOL: "bool_t"}
+CTYPES = {
+    DType.FLOAT32: "float",
+    DType.FLOAT16: "half_t",
+    DType.BFLOAT16: "bfloat_t",
+    DType.FLOAT64: "double",
+    DType.BOOL: "bool_t",
+    DType.INT8: "int8_t",
+    DType.INT16: "int16_t",
+    DType.INT32: "int32_t",
+    DType.INT64: "int64_t",
+    DType.UINT8: "uint8_t",
+    DType.UINT16: "uint16_t",
+    DType.UINT32: "uint32_t",
+    DType.UINT64: "uint64_t",
+}
 """Element types that kernels compute with, and their names in the dialect."""
 
+COMPUTED_AS = {"half_t": "float", "bfloat_t": "float", "bool_t": "bool"}
+"""What elements of these types are computed as; all others as what they are."""
+
 INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
-"""Integers that kernels read: indices, and operands of comparisons and casts."""
+"""Integers that kernels take for indices."""
 
 CONTIGUOUS = 1.1
 """What alignment may cost where neighbouring lanes ask for neighbouring elements."""
@@ -29,7 +46,7 @@ CONTIGUOUS = 1.1
 SECTOR = 32
 """Bytes of global memory that move as one."""
 
-SIZES = {"float": 4, "half_t": 2, "bool_t": 1}
+SIZES = {name: 1 if dtype is DType.BOOL else dtype.bits // 8 for dtype, name in CTYPES.items()}
 """Bytes of the element types that kernels compute with."""
 
 WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}

@@ -7,14 +7,14 @@ struct Params { T* out; uint32_t n; };
 KERNEL void __launch_bounds__(256) elementwise(const Params p, const Epilogue body) {
   uint32_t i = (blockIdx.x * 256 + threadIdx.x) * VECTOR;
   if (i + VECTOR <= p.n) {
-    float v[VECTOR] = {};
+    VALUE v[VECTOR] = {};
     body(v, i);
     store<true>(p.out + i, v);
   } else {
     for (; i < p.n; i++) {
-      float v[1] = {};
+      VALUE v[1] = {};
       body(v, i);
-      p.out[i] = from_f<T>(v[0]);
+      p.out[i] = from<T>::f(v[0]);
     }
   }
 }

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.functor import INTEGERS, Operand, access, render
-from isomorph.codegen.spec import CTYPES, INDICES, WORDS, Block, Launch, opcode
+from isomorph.codegen.functor import Line, Operand, access, computed_as, render
+from isomorph.codegen.spec import CTYPES, SIZES, WORDS, Block, Launch, opcode
 from isomorph.ir.types import DType, TensorType
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import EXPRESSIONS
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op, Value
     from isomorph.ir.types import Type
     from isomorph.passes.tile import DeviceData
+
+FLOATS = frozenset({"float", "half_t", "bfloat_t"})
+"""Element types that kernels other than `elementwise` compute, in float32."""
+
+WORD = 4
+"""Bytes; a smaller access has other names."""
 
 MOST_ELEMENTS = 2**31 - 1
 """Kernels index with 32 bits."""
@@ -50,8 +56,9 @@ class Functor:
 
     def instructions(self, out: str, count: int) -> tuple[str, ...]:
         """Opcodes of its loads, and of the store behind it, where a thread has so many results."""
-        loads = (opcode("LDG", kind, count) for kind in self.vectors)
-        return tuple(dict.fromkeys((opcode("STG", out, count), *loads)))
+        both = [("STG", out), *(("LDG", kind) for kind in self.vectors)]
+        wide = [(name, kind) for name, kind in both if SIZES[kind] * count >= WORD]
+        return tuple(dict.fromkeys(opcode(name, kind, count) for name, kind in wide))
 
 
 class Group:
@@ -133,22 +140,22 @@ class Group:
         """
         shape = shape_of(self.output)
         operands: list[Operand] = []
-        lines: list[tuple[str, str]] = []
+        lines: list[Line] = []
         names: dict[Value, str] = {}
         current = "x"
 
         def read(value: Value, seen: Sequence[int]) -> str:
-            operand = Operand(value, read_as(value), access(shape, broadcast_strides(seen, shape)))
+            operand = Operand(value, ctype(value), access(shape, broadcast_strides(seen, shape)))
             if operand not in operands:
                 operands.append(operand)
             return f"a{operands.index(operand)}"
 
-        def line(text: str) -> str:
-            lines.append((f"t{len(lines)}", text))
-            return lines[-1][0]
+        def line(kind: str, text: str) -> str:
+            lines.append(Line(f"t{len(lines)}", kind, text))
+            return lines[-1].name
 
         for value, seen, form in first:
-            current = line(form.format(x=current, a=read(value, seen)))
+            current = line("float", form.format(x=current, a=read(value, seen)))
         if self.anchor is not None:
             names[self.result] = current
         for op in self.pointwise:
@@ -164,19 +171,18 @@ class Group:
                 if op.type == "BatchNormalization" and index:
                     seen = (*seen, *[1] * (len(shape) - 2))
                 arguments.append(read(value, seen))
-            current = names[op.output] = line(EXPRESSIONS[op.type](op, arguments))
+            current = names[op.output] = line(
+                computed_as(ctype(op.output)), EXPRESSIONS[op.type](op, arguments)
+            )
         words = tuple(w for o in operands for w in o.access.words)
         block = Block(tuple(o.value for o in operands), words)
         size = itemsize(self.output)
         once = [o.value for o in operands if o.access.kind == "full" and itemsize(o.value) == size]
         seen_often = [o.value for o in operands if o.access.kind != "full"]
         in_place = tuple(v for v in once if v not in seen_often and v not in exclude)
-        vectors = tuple(
-            o.ctype
-            for o in operands
-            if o.access.kind in {"full", "row"} and o.ctype not in INTEGERS
-        )
-        return Functor(render(operands, lines, current), block, in_place, vectors)
+        vectors = tuple(o.ctype for o in operands if o.access.kind in {"full", "row"})
+        kind = "float" if self.anchor is not None else computed_as(ctype(self.output))
+        return Functor(render(operands, lines, current, kind), block, in_place, vectors)
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
@@ -213,15 +219,10 @@ def ctype(value: Value) -> str:
     return CTYPES[dtype]
 
 
-def read_as(value: Value) -> str:
-    """The dialect's name of the element type of an expression's operand; raises NoKernel."""
-    return INDICES.get(dtype_of(value)) or ctype(value)
-
-
 def floating(*values: Value) -> str:
     """The dialect's name of the float type that all of them share; raises NoKernel."""
     kinds = {ctype(v) for v in values}
-    if len(kinds) != 1 or kinds == {"bool_t"}:
+    if len(kinds) != 1 or not kinds <= FLOATS:
         raise NoKernel(f"its operands are {', '.join(str(v.type) for v in values)}")
     return kinds.pop()
 

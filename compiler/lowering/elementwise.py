@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.spec import Block, KernelSpec, Launch
+from isomorph.codegen.functor import LONGEST, computed_as
+from isomorph.codegen.spec import SIZES, Block, KernelSpec, Launch
 from isomorph.lowering.context import Alias, Group, Lowered, blocks, ctype, shape_of
 from isomorph.lowering.errors import NoKernel
 
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
     from isomorph.ir.opdef import Key
 
-VECTOR = {"float": 4, "half_t": 8, "bool_t": 4}
-"""Results a thread computes: 16 bytes of floats."""
+
+def vector(ctype: str) -> int:
+    """Results that a thread computes: 16 bytes, and 8 elements at most."""
+    return min(LONGEST, 16 // SIZES[ctype])
 
 
 def pointwise(group: Group) -> Lowered:
@@ -25,12 +28,12 @@ def pointwise(group: Group) -> Lowered:
     functor = group.functor()
     spec = KernelSpec(
         "elementwise",
-        (("T", out),),
-        (("VECTOR", VECTOR[out]),),
+        (("T", out), ("VALUE", computed_as(out))),
+        (("VECTOR", vector(out)),),
         functor.code,
-        instructions=functor.instructions(out, VECTOR[out]),
+        instructions=functor.instructions(out, vector(out)),
     )
-    grid = (blocks(n, 256 * VECTOR[out]), 1, 1)
+    grid = (blocks(n, 256 * vector(out)), 1, 1)
     block = Block((group.output,), (n,))
     return [Launch(spec, grid, (block, functor.block), (group.output,), in_place=functor.in_place)]
 

@@ -154,7 +154,8 @@ def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any
             problems.append(f"input {name!r} was given by position and by name")
         else:
             given[name] = array
-    given = {v.name: None for v in values if isinstance(v.type, OptionalType)} | given
+    absent: dict[str, Any] = {v.name: None for v in values if isinstance(v.type, OptionalType)}
+    given = absent | given
     missing = [v.name for v in values if v.name not in given]
     if missing:
         problems.append("missing: " + ", ".join(missing))
@@ -228,8 +229,9 @@ def _held(name: str, kind: Type, given: Any, problems: list[str]) -> Any:
                 problems.append(f"input {name} is {known or array.dtype}, {kind.dtype} is wanted")
             return array
         case _:
-            problems.append(f"input {name} is {type(given).__name__}, {kind} is wanted")
-            return given
+            found = type(cast("Any", given)).__name__
+            problems.append(f"input {name} is {found}, {kind} is wanted")
+            return cast("Any", given)
 
 
 def _dtype_of(array: np.ndarray) -> DType | None:

@@ -6,6 +6,8 @@ import ctypes
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
 
 PROVIDERS = ("CPUExecutionProvider",)
 LOAD_SECONDS = 600.0
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 """What starting a process and importing onnxruntime may take, before it loads anything."""
 
 _LOADER = (
     "import sys; from isomorph.runtime.contain import limit_memory; "
     "from isomorph.runtime.ort import Session, module; module(); "
-    "limit_memory(int(sys.argv[2]) or None); Session(sys.argv[1], optimize=True)"
+    "limit_memory(int(sys.argv[2]) or None); print('ready', flush=True); "
+    "Session(sys.argv[1], optimize=True)"
 )
 
 
@@ -121,31 +124,47 @@ def load_in_subprocess(path: str | Path, limits: Limits | None = None) -> None:
     seconds = LOAD_SECONDS if limits is None else limits.seconds
     memory = None if limits is None else limits.memory
     command = [sys.executable, "-c", _LOADER, str(path), str(memory or 0)]
-    try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter, our own code
-            command,
-            capture_output=True,
-            text=True,
-            timeout=None if seconds is None else seconds + START_SECONDS,
-            check=False,
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own code
+            command, stdout=subprocess.PIPE, stderr=said, text=True
         )
-    except subprocess.TimeoutExpired:
-        raise BudgetError(
-            f"onnxruntime did not load {path} within {seconds:.3g} seconds; {MORE_TIME}", "time"
-        ) from None
-    if done.returncode < 0:
-        raise RuntimeLoadError(
-            f"onnxruntime died with {signal_name(-done.returncode)} while it loaded {path}"
-        )
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        text = lines[-1] if lines else f"exit code {done.returncode}"
+        with process:
+            try:
+                code = _ended(process, path, seconds)
+            finally:
+                process.kill()  # does nothing where it is over
+        said.seek(0)
+        lines = [line for line in said.read().splitlines() if line.strip()]
+    if code < 0:
+        raise RuntimeLoadError(f"onnxruntime died with {signal_name(-code)} while it loaded {path}")
+    if code:
+        text = lines[-1] if lines else f"exit code {code}"
         if memory is not None and (is_exhausted(text) or "MemoryError" in text):
             raise BudgetError(
                 f"onnxruntime needs more than {size_text(memory)} to load {path}; {MORE_MEMORY}",
                 "memory",
             )
         raise RuntimeLoadError(text.partition("RuntimeLoadError: ")[2] or text)
+
+
+def _ended(process: subprocess.Popen[str], path: str | Path, seconds: float | None) -> int:
+    """The exit code of a process that says when it begins, and then has so much time."""
+    started = threading.Event()
+
+    def read() -> None:
+        if process.stdout is not None:
+            process.stdout.readline()
+        started.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    if not started.wait(START_SECONDS):
+        raise RuntimeLoadError(f"onnxruntime did not start within {START_SECONDS:.0f} seconds")
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        raise BudgetError(
+            f"onnxruntime did not load {path} within {seconds:.3g} seconds; {MORE_TIME}", "time"
+        ) from None
 
 
 def signal_name(number: int) -> str:
@@ -186,7 +205,7 @@ def _feed(array: Any, ort: Any) -> Any:
 
 def _scalar(value: Any) -> Any:
     """The plain number or text that the binding wants in a map."""
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value
+    return cast("Any", value).item() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _typed(value: Any, dtype: np.dtype[Any]) -> Any:

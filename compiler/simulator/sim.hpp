@@ -247,6 +247,15 @@ float sinf(float) noexcept; float cosf(float) noexcept; float tanf(float) noexce
 float asinf(float) noexcept; float acosf(float) noexcept; float atanf(float) noexcept;
 float sinhf(float) noexcept; float coshf(float) noexcept; float fmodf(float, float) noexcept;
 float asinhf(float) noexcept; float acoshf(float) noexcept; float atanhf(float) noexcept;
+double exp(double) noexcept; double log(double) noexcept; double log1p(double) noexcept;
+double sqrt(double) noexcept; double fabs(double) noexcept; double tanh(double) noexcept;
+double erf(double) noexcept; double erfc(double) noexcept; double pow(double, double) noexcept;
+double floor(double) noexcept; double ceil(double) noexcept; double rint(double) noexcept;
+double sin(double) noexcept; double cos(double) noexcept; double tan(double) noexcept;
+double asin(double) noexcept; double acos(double) noexcept; double atan(double) noexcept;
+double sinh(double) noexcept; double cosh(double) noexcept; double fmod(double, double) noexcept;
+double asinh(double) noexcept; double acosh(double) noexcept; double atanh(double) noexcept;
+double expm1(double) noexcept;
 float erfcf(float) noexcept; float copysignf(float, float) noexcept; float expm1f(float) noexcept;
 }
 SIM_INLINE uint32_t __float_as_uint(float f) { uint32_t u; __builtin_memcpy(&u, &f, 4); return u; }

@@ -89,7 +89,7 @@ def _outputs(graph: Graph, found: Collector) -> None:
         found.add(
             None,
             "shape",
-            "the model has no outputs, and run times do not load such a model",
+            "the model has no outputs: there is nothing to compute, nor to compare",
             "make a value that it computes an output",
         )
 

@@ -13,10 +13,11 @@ from isomorph.ir.types import TensorType
 if TYPE_CHECKING:
     from isomorph.exporters.coverage.collect import Collector
     from isomorph.exporters.target import Target
-    from isomorph.ir.graph import Graph, Op
+    from isomorph.ir.graph import Graph
 
 DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
 """Operators whose result shapes depend on the values of their operands, not on shapes alone."""
+
 
 def risks(graph: Graph, target: Target, found: Collector, memory: int | None = None) -> None:
     """Note the risks of a graph at a target, subgraphs included.

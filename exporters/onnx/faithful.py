@@ -7,7 +7,7 @@ layout of data in other files. Nothing is optimized, renamed, merged or moved to
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import onnx
 
@@ -148,7 +148,7 @@ def _stated(graph: Graph) -> Iterator[Weight]:
 
 def _parts(found: Any) -> Iterator[Weight]:
     if isinstance(found, tuple):
-        for item in found:
+        for item in cast("tuple[Any, ...]", found):
             yield from _parts(item)
     elif isinstance(found, Weight):
         yield from found.form.sparse if found.form is not None and found.form.sparse else (found,)

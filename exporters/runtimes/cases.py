@@ -145,5 +145,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
         entries = cast("dict[Any, Any]", value).items()
-        return {k: v.item() if isinstance(v, np.generic) else v for k, v in entries}
+        return {k: _number(v) for k, v in entries}
     return value
+
+
+def _number(value: Any) -> Any:
+    return cast("Any", value).item() if isinstance(value, np.generic) else value

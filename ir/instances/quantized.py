@@ -27,6 +27,10 @@ def _scalar(value: float, dtype: str = "float32", *, const: bool = True) -> Arg:
     return A((), dtype, value, const=const)
 
 
+def _value(dtype: DType) -> int:
+    return dtype.value
+
+
 def _quantize() -> Several:
     x = A((2, 3, 4), "float32")
     one, none = _scalar(1.0), _scalar(0, "T3")
@@ -48,7 +52,7 @@ def _quantize() -> Several:
         use(A((2,), "float32", (nan, 1)), one, none, note="nan"),
         use(x, _scalar(0.25), note="no zero point", main="T2", dtypes=("float32",)),
         replace(
-            use(x, _scalar(0.25), note="named type"), attributes={"output_dtype": lambda d: d.value}
+            use(x, _scalar(0.25), note="named type"), attributes={"output_dtype": _value}
         ),
         use(x, A((), "float32", 0.25), A((), "T3", 0), note="given as it runs"),
         use(x, A((3,), "float32", (0.25, 0.5, 1)), A((3,), "T3", (0, 0, 0)), note="per axis"),
@@ -167,9 +171,9 @@ def _qlinear_matmul() -> Several:
         scale: float = 3.0,
         scales: str = "float32",
         const: bool = False,
-        **given: Any,
+        by: str = "T1",
+        dtypes: tuple[str, ...] = BYTES,
     ) -> Instance:
-        by = given.pop("by", "T1")
         operands = (
             A(a, "T1", low=-100, high=100),
             A(rows, scales, low=0.25, high=1.0, const=const),
@@ -181,24 +185,23 @@ def _qlinear_matmul() -> Several:
             A((), "T1", 1, const=const),
         )
         bind = {"T3": "T1"}
-        return Instance(operands, main=given.pop("main", "T1"), note=note, bind=bind, **given)
+        return Instance(operands, main="T1", note=note, bind=bind, dtypes=dtypes)
 
     narrow = ("float8e4m3fn", "float8e5m2", "float8e4m3fnuz", "float8e5m2fnuz")
-    eights = {"dtypes": BYTES}
     return (
-        use((3, 4), (4, 5), scale=100.0, **eights),
-        use((3, 4), (4, 5), "constant", scale=100.0, const=True, **eights),
-        use((3, 4), (4, 5), "saturates", scale=0.1, **eights),
-        use((3, 4), (4, 5), "signed by unsigned", scale=100.0, by="uint8", **eights),
-        use((2, 3, 4), (2, 4, 5), "batches", scale=100.0, **eights),
-        use((3, 4), (4, 5), "per column", columns=(5,), scale=100.0, **eights),
-        use((3, 4), (4, 5), "per row", rows=(3,), scale=100.0, **eights),
+        use((3, 4), (4, 5), scale=100.0),
+        use((3, 4), (4, 5), "constant", scale=100.0, const=True),
+        use((3, 4), (4, 5), "saturates", scale=0.1),
+        use((3, 4), (4, 5), "signed by unsigned", scale=100.0, by="uint8"),
+        use((2, 3, 4), (2, 4, 5), "batches", scale=100.0),
+        use((3, 4), (4, 5), "per column", columns=(5,), scale=100.0),
+        use((3, 4), (4, 5), "per row", rows=(3,), scale=100.0),
         use((2, 3, 4), (2, 4, 5), "per row and column", rows=(2, 3, 1), columns=(2, 1, 5),
-            scale=100.0, **eights),
-        use((3, 4), (4, 5), "float16 scales", scales="float16", scale=100.0, **eights),
-        use((3, 4), (4, 5), "bfloat16 scales", scales="bfloat16", scale=100.0, **eights),
+            scale=100.0),
+        use((3, 4), (4, 5), "float16 scales", scales="float16", scale=100.0),
+        use((3, 4), (4, 5), "bfloat16 scales", scales="bfloat16", scale=100.0),
         use((3, 4), (4, 5), "floats of 8 bits", scale=100.0, dtypes=narrow),
-        use((0, 4), (4, 5), "no rows", scale=100.0, **eights),
+        use((0, 4), (4, 5), "no rows", scale=100.0),
     )  # fmt: skip
 
 

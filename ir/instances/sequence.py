@@ -78,6 +78,10 @@ def _mapped(
 # -- optionals ----------------------------------------------------------------------------------
 
 
+def _number(dtype: DType) -> int:
+    return dtype.value
+
+
 def _optional_type(dtype: DType) -> TensorType:
     return TensorType(dtype, (2, 3))
 
@@ -111,7 +115,7 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
         Instance((Arg((0, 3)), Arg((2, 3), const=True)), note="empty and constant"),
     ),
     ("", "SequenceEmpty"): (
-        Instance((), {"dtype": lambda dtype: dtype.value}, main="S"),
+        Instance((), {"dtype": _number}, main="S"),
         Instance((), main="S", note="default", dtypes=("float32",)),
     ),
     ("", "SequenceAt"): (

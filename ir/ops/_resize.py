@@ -45,22 +45,34 @@ def resize(ctx: Context) -> Types:
     result = list(shape)
     if _present(ctx, 3):
         sizes = ctx.dims(3) or unknown(len(axes))
+        _check_count(ctx, "sizes", len(sizes), len(axes))
         policy = ctx.attr("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
             wanted = [s for s in sizes if isinstance(s, int)]
             known = [d for d in (shape[a] for a in axes) if isinstance(d, int)]
-            fixed = len(wanted) == len(known) == len(axes)
+            fixed = len(wanted) == len(known) == len(axes) and 0 not in known
             sizes = tuple(kept_aspect(wanted, known, policy)) if fixed else unknown(len(axes))
         for axis, size in zip(axes, sizes, strict=True):
             result[axis] = size
         return tensor(ctx, tuple(result))
     scales, parts = ctx.array(2), _parts(ctx, len(axes))
+    if scales is not None:
+        _check_count(ctx, "scales", scales.size, len(axes))
+        if not bool(((scales > 0) & np.isfinite(scales)).all()):
+            raise ctx.error(f"scales {scales.tolist()}: positive numbers are expected")
     for position, axis in enumerate(axes):
         if scales is None or parts is None:
             result[axis] = None
         else:
-            result[axis] = _scaled_dim(shape[axis], float(scales[position]), parts[position])
+            result[axis] = _scaled_dim(
+                shape[axis], float(scales.reshape(-1)[position]), parts[position]
+            )
     return tensor(ctx, tuple(result))
+
+
+def _check_count(ctx: Context, name: str, found: int, wanted: int) -> None:
+    if found != wanted:
+        raise ctx.error(f"{found} {name} were given, {wanted} are expected")
 
 
 def _present(ctx: Context, index: int) -> bool:
@@ -77,7 +89,9 @@ def _parts(ctx: Context, count: int) -> list[float] | None:
     roi = ctx.array(1)
     if roi is None:
         return None
-    return [float(end) - float(start) for start, end in zip(roi[:count], roi[count:], strict=True)]
+    _check_count(ctx, "roi", roi.size, 2 * count)
+    ends = roi.reshape(-1)
+    return [float(b) - float(a) for a, b in zip(ends[:count], ends[count:], strict=True)]
 
 
 def _scaled_dim(dim: Dim, scale: float, part: float) -> Dim:

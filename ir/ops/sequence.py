@@ -118,7 +118,7 @@ def _parts(ctx: Context, whole: Dim) -> tuple[Dim, Dim]:
 def _concat(ctx: Context) -> Types:
     element = _element(ctx, 0)
     if not isinstance(element, TensorType) or element.shape is None:
-        return (element if element is None else TensorType(element.dtype),)
+        return (element if isinstance(element, TensorType) else None,)
     length, axis, shape = _length(ctx), ctx.attr("axis"), element.shape
     if ctx.attr("new_axis"):
         axis = ctx.axis(axis, len(shape) + 1)

@@ -398,14 +398,15 @@ def _result_name(name: str, rename: Mapping[str, str] | None, prefix: str) -> st
     return (rename or {}).get(name) or prefix + name
 
 
-def _check_default(info: ValueInfoProto, value: Value) -> None:
+def _check_default(info: ValueInfoProto, value: Value | None) -> None:
     """Before IR version 4 an initializer is an input too: both are one value, of one type."""
     stated = _stated_type(info, f"input {info.name!r}")
+    kind = None if value is None else value.type
     try:
-        merge(stated, value.type or stated)
+        merge(stated, kind or stated)
     except ValueError:
         raise InvalidModelError(
-            f"initializer {info.name!r} is {value.type}, but the input of the same name is stated "
+            f"initializer {info.name!r} is {kind}, but the input of the same name is stated "
             f"to be {stated}"
         ) from None
 

@@ -9,7 +9,7 @@ graph still says what it said when it was read.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import onnx
 
@@ -31,6 +31,8 @@ KEPT = "kept"
 
 KEPT_MODEL = "kept_model"
 """The same for what it said of the model."""
+
+M = TypeVar("M", bound=onnx.ModelProto | onnx.GraphProto | onnx.AttributeProto)
 
 Seen = tuple["Type | None", str, "Mapping[str, str]"]
 """Type, remarks and properties of a value when reading had ended."""
@@ -123,7 +125,7 @@ def _seen(value: Value | None) -> Seen | None:
     return None if value is None else (value.type, value.doc, value.metadata)
 
 
-def _without(proto: Message, *left_out: str) -> Message:
+def _without(proto: M, *left_out: str) -> M:
     """A copy of a message without some of its fields."""
     made = type(proto)()
     for field, value in proto.ListFields():

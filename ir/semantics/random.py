@@ -69,7 +69,9 @@ def _multinomial(call: Call, x: Any) -> Array:
     top = logarithms.max(1, keepdims=True, initial=-np.inf)
     sums = np.exp(logarithms - top).cumsum(1)
     drawn = generator(call.op).random((len(sums), count))
-    found = [np.searchsorted(s, d * s[-1], "right") for s, d in zip(sums, drawn, strict=True)]
+    found: list[Any] = [
+        np.searchsorted(s, d * s[-1], "right") for s, d in zip(sums, drawn, strict=True)
+    ]
     return np.array(found, DType(call.attr("dtype", 6)).numpy).reshape(len(sums), count)
 
 

@@ -128,10 +128,10 @@ def _tf_idf(call: Call, x: Any) -> np.ndarray:
             number = grams.get(gram)
             if number is not None:
                 counts[row, number] += 1
-    found = np.zeros((len(rows), int(indexes.max()) + 1))
-    np.add.at(found, (slice(None), indexes), _weighted(call, counts))
+    columns = np.zeros((int(indexes.max()) + 1, len(rows)))
+    np.add.at(columns, indexes, _weighted(call, counts).T)
     dtype = call.float_dtype(DType.FLOAT32)
-    return found.astype(dtype).reshape(*tokens.shape[:-1], found.shape[1])
+    return columns.T.astype(dtype).reshape(*tokens.shape[:-1], len(columns))
 
 
 def _weighted(call: Call, counts: np.ndarray) -> np.ndarray:

@@ -60,13 +60,14 @@ def held(
 def _keys(spec: Spec, kind: DType, count: int, rng: np.random.Generator) -> Sequence[Any]:
     """So many distinct keys, of those that the graph knows where there are such."""
     known = [k for k in spec.keys if isinstance(k, str) is (kind is DType.STRING)]
+    room: list[int | str]
     if kind is DType.STRING:
         room = list(dict.fromkeys([*known, *TEXT_KEYS, *(f"k{n}" for n in range(count))]))
     else:
         room = list(dict.fromkeys([*known, *range(count + (not known) + 2)]))
     first = min(len(known), count) if rng.random() < 0.5 else 0
-    chosen = [*room[:first], *(room[first + i] for i in rng.permutation(len(room) - first))]
-    return chosen[:count]
+    others = [int(i) + first for i in rng.permutation(len(room) - first)]
+    return [*room[:first], *(room[i] for i in others)][:count]
 
 
 def _stretched(shape: tuple[int, ...], axis: int, rng: np.random.Generator) -> tuple[int, ...]:

@@ -23,9 +23,8 @@ class Tables:
 
     def __init__(self, specs: Sequence[Spec]) -> None:
         self._specs = specs
-        self._read = [
-            None if s.table is None or not s.dtype.is_integer else np.zeros(s.table[0], bool)
-            for s in specs
+        self._read: list[set[int] | None] = [
+            None if s.table is None or not s.dtype.is_integer else set() for s in specs
         ]
 
     def add(self, inputs: Sequence[Any]) -> None:
@@ -35,14 +34,14 @@ class Tables:
                 continue
             rows, offset = spec.table
             at = np.asarray(array).astype(np.int64).reshape(-1) + offset
-            read[at[(at >= -rows) & (at < rows)]] = True
+            read.update(np.unique(at[(at >= -rows) & (at < rows)] % rows).tolist())
 
     def notes(self) -> Iterator[str]:
         """One sentence for each table that was read in part."""
         for spec, read in zip(self._specs, self._read, strict=True):
-            if read is not None and read.any() and not read.all():
-                count = int(read.sum())
+            rows = 0 if spec.table is None else spec.table[0]
+            if read and len(read) < rows:
                 yield (
-                    f"{spec.name} indexes a table of {read.size:,} rows, {count:,} of them "
-                    f"({count / read.size:.1%}) were read: the others were not compared"
+                    f"{spec.name} indexes a table of {rows:,} rows, {len(read):,} of them "
+                    f"({len(read) / rows:.1%}) were read: the others were not compared"
                 )

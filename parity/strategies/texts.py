@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from isomorph.ir.constants import numbers
 from isomorph.ir.semantics.re2.sample import matching
@@ -72,7 +72,7 @@ def _named(op: Op, value: Value) -> Iterator[str]:
     """Texts that one op tells apart."""
     for name in LISTS:
         given = op.attributes.get(name)
-        for text in given if isinstance(given, tuple) else ():
+        for text in cast("tuple[Any, ...]", given) if isinstance(given, tuple) else ():
             yield from _varied(text)
     if op.key == ("", "RegexFullMatch"):
         yield from _matches(op.attr("pattern"))

@@ -111,7 +111,9 @@ class FoldConstants:
                 weight: Weight = op.attributes["value"]
             else:
                 stored: np.ndarray = np.asarray(cast("Any", result))
-                weight = Weight.of(stored if dtype is None else stored.astype(dtype.numpy), dtype)
+                with np.errstate(all="ignore"):  # too large for the dtype: infinite there
+                    rounded = stored if dtype is None else stored.astype(dtype.numpy)
+                weight = Weight.of(rounded, dtype)
             constant = patch.weight(weight, value.name)
             exact[constant] = result
             patch.replace(value, constant)

@@ -150,7 +150,7 @@ def _sizes(op: Op) -> list[int] | None:
     kind = None if x is None else x.type
     if not isinstance(kind, TensorType) or not kind.shape:
         return None
-    whole = kind.shape[op.attr("axis") % len(kind.shape)]
+    whole = kind.shape[int(op.attr("axis")) % len(kind.shape)]
     given = None if split is None else integers(split)
     scalar = split is None or (isinstance(split.type, TensorType) and split.type.rank == 0)
     if split is not None and given is None:

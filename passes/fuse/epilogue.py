@@ -9,7 +9,8 @@ from isomorph.ir.types import TensorType
 from isomorph.passes.fuse.elementwise import MOST_OPERANDS
 from isomorph.passes.fuse.group import (
     ANCHORS,
-    COMPUTED,
+    FLOATS,
+    STORED,
     fuse,
     is_pointwise_group,
     sole_reader,
@@ -35,7 +36,7 @@ class FuseEpilogues:
             if not self._is_anchor(op):
                 continue
             reader = sole_reader(graph, op.output)
-            if reader is None or not is_pointwise_group(reader):
+            if reader is None or not is_pointwise_group(reader) or not _stored(reader):
                 continue
             shape = static_shape(op.output)
             if shape is None or shape != static_shape(reader.output):
@@ -53,5 +54,10 @@ class FuseEpilogues:
             not op.domain
             and op.type in ANCHORS
             and isinstance(kind, TensorType)
-            and kind.dtype in COMPUTED
+            and kind.dtype in FLOATS
         )
+
+
+def _stored(op: Op) -> bool:
+    """Whether a kernel that computes in float32 can end with what a group ends with."""
+    return all(isinstance(v.type, TensorType) and v.type.dtype in STORED for v in op.results)

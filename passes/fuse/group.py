@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 FUSED: Key = ("isomorph", "Fused")
 
-COMPUTED = frozenset({DType.FLOAT32, DType.FLOAT16, DType.BOOL})
-"""Element types that expressions compute with, in float32."""
+FLOATS = frozenset({DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16})
+"""Element types that every kernel computes, in float32."""
 
-READ = frozenset({DType.INT32, DType.INT64})
-"""Element types that some ops may read from memory beside those; nothing is computed in them."""
+STORED = FLOATS | {DType.BOOL}
+"""What a kernel that computes in float32 may store at its end."""
 
-READERS = frozenset({"Cast", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
-"""Ops that read integers and make a float or a truth value of them."""
+ELEMENTS = STORED | {
+    DType.FLOAT64,
+    *(DType.INT8, DType.INT16, DType.INT32, DType.INT64),
+    *(DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64),
+}
+"""Element types of expressions."""
 
 POINTWISE = frozenset(
     {
@@ -37,6 +41,11 @@ POINTWISE = frozenset(
         "Atan",
         "Atanh",
         "BatchNormalization",
+        "BitShift",
+        "BitwiseAnd",
+        "BitwiseNot",
+        "BitwiseOr",
+        "BitwiseXor",
         "Cast",
         "Ceil",
         "Celu",
@@ -64,6 +73,7 @@ POINTWISE = frozenset(
         "Mean",
         "Min",
         "Mish",
+        "Mod",
         "Mul",
         "Neg",
         "Not",
@@ -136,9 +146,7 @@ def is_pointwise(op: Op) -> bool:
         return False
     if sum(v is not None for v in op.outputs) != 1:
         return False
-    operands = op.operands[:1] if op.type == "BatchNormalization" else op.operands
-    read = COMPUTED | READ if op.type in READERS else COMPUTED
-    return _all_of(operands, read) and _all_of((op.output,), COMPUTED)
+    return _all_of(op.operands, ELEMENTS) and _all_of(op.results, ELEMENTS)
 
 
 def _all_of(values: Sequence[Value], dtypes: frozenset[DType]) -> bool:

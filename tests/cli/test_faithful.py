@@ -53,3 +53,27 @@ def test_a_graph_that_was_edited(model, tmp_path):
     result = iso.export(graph, tmp_path / "out.onnx", faithful=True, cases=5)
     assert result.opset == 21
     assert [p.value for p in onnx.load(result.paths[0]).metadata_props] == ["somebody"]
+
+
+def test_no_name_of_a_file_reaches_the_terminal_as_it_is(isomorph, tmp_path):
+    source = tmp_path / "in.onnx"
+    model = parsed("""
+    <ir_version: 10, opset_import: ["": 21, "acme": 1]>
+    g (float[2] x) => (float[2] y) { y = acme.Thing (x) }
+    """)
+    for owner in (model.graph.node[0].output, model.graph.node[0].input):
+        owner[0] += "\x1b[31m"
+    model.graph.node[0].op_type = "Thing\x1b]0;title\a"
+    model.graph.output[0].name += "\x1b[31m"
+    model.graph.input[0].name += "\x1b[31m"
+    model.metadata_props.add(key="\x1b[2J", value="[/red]")
+    source.write_bytes(model.SerializeToString())
+    for command in (("show", source), ("check", source)):
+        done = isomorph(*command)
+        assert "\x1b" not in done.out + done.err
+        assert r"\x1b[31m" in done.out
+    model.graph.node[0].input[0] = "\x1b[31m"
+    source.write_bytes(model.SerializeToString())
+    done = isomorph("show", source)
+    assert done.code == 2
+    assert "\x1b" not in done.err

@@ -53,7 +53,7 @@ def test_what_takes_gigabytes_is_a_risk_and_is_not_judged(isomorph, model, tmp_p
 
 def test_more_may_be_allowed(isomorph, model):
     path = model(
-        "g (float[n] x) => (float[1048576] y) <int64[1] s = {1048576}> { y = Expand(x, s) }"
+        "g (float[1] x) => (float[1048576] y) <int64[1] s = {1048576}> { y = Expand(x, s) }"
     )
     small = isomorph("verify", path, path, "--max-memory", "1MiB", "--cases", 5)
     assert small.code == 2, small.out

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
+import onnx.defs
 from google.protobuf.descriptor import FieldDescriptor as Kind
-from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import EncodeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +35,18 @@ SPLICES = (
     *(b"", b"\0", b"\xff" * 9, b"\x80" * 10, b"../", b"/etc/passwd", b"\xff\xff\xff\xff\x07"),
     *(b"\x0b", b"\x0c", b"\x3a\x00", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80\x01"),
 )
-INTEGERS = (Kind.TYPE_INT32, Kind.TYPE_INT64, Kind.TYPE_UINT64, Kind.TYPE_ENUM)
+OPERATORS = sorted({s.name for s in onnx.defs.get_all_schemas() if not s.domain})
+USUAL: dict[str, Sequence[Any]] = {
+    "op_type": OPERATORS,
+    "version": range(1, 30),
+    "ir_version": range(1, 16),
+    "data_type": range(1, 29),
+    "elem_type": range(1, 29),
+}
+"""What a field mostly becomes: something that gets further than what does not exist."""
+
+LARGEST = 64
+"""Elements of an input that becomes a constant."""
 
 
 def mutant(originals: Sequence[bytes], seed: int, index: int) -> bytes:
@@ -52,7 +66,10 @@ def of_fields(data: bytes, originals: Sequence[bytes], rng: random.Random) -> by
     names = tuple(t for m in messages for t in texts(m)) or ("x",)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
         message = rng.choice(messages)
-        if rng.random() < 0.1:
+        kind = rng.random()
+        if kind < 0.15:
+            settle(model.graph, rng)
+        elif kind < 0.25:
             graft(message, originals, rng)
         else:
             change(message, names, rng)
@@ -60,6 +77,30 @@ def of_fields(data: bytes, originals: Sequence[bytes], rng: random.Random) -> by
         return model.SerializeToString()
     except (EncodeError, ValueError):  # nested too deep
         return data
+
+
+def settle(graph: onnx.GraphProto, rng: random.Random) -> None:
+    """Inputs become constants, so that their numbers are looked at long before anything runs."""
+    known = {t.name for t in graph.initializer}
+    for info in graph.input:
+        tensor = info.type.tensor_type
+        dims = [d.dim_value for d in tensor.shape.dim]
+        size = prod(dims)
+        if info.name in known or rng.random() < 0.3 or not 0 <= size <= LARGEST:
+            continue
+        made = graph.initializer.add(name=info.name, data_type=tensor.elem_type, dims=dims)
+        if tensor.elem_type in (1, 11):
+            numbers = [rng.choice(FLOATS) for _ in range(size)]
+            made.raw_data = np.array(numbers, "f4" if tensor.elem_type == 1 else "f8").tobytes()
+        elif tensor.elem_type in (6, 7):
+            numbers = [rng.choice((*NUMBERS, *range(-4, 9))) for _ in range(size)]
+            wide = np.array([max(-(1 << 63), min((1 << 63) - 1, n)) for n in numbers], "i8")
+            made.raw_data = wide.astype("i4" if tensor.elem_type == 6 else "i8").tobytes()
+        else:
+            width = {9: 8, 2: 8, 3: 8, 4: 16, 5: 16, 10: 16, 16: 16, 12: 32, 13: 64}
+            bits = width.get(tensor.elem_type, 8)
+            data = rng.randbytes(size * bits // 8)
+            made.raw_data = bytes(b & 1 for b in data) if tensor.elem_type == 9 else data
 
 
 def parts(message: Message) -> list[Message]:
@@ -147,6 +188,8 @@ def graft(message: Message, originals: Sequence[bytes], rng: random.Random) -> N
 
 def scalar(field: Any, names: Sequence[str], rng: random.Random) -> Any:
     kind = field.type
+    if field.name in USUAL and rng.random() < 0.8:
+        return rng.choice(USUAL[field.name])
     if kind == Kind.TYPE_STRING:
         return rng.choice(names if rng.random() < 0.7 else STRINGS)
     if kind == Kind.TYPE_BYTES:
@@ -184,11 +227,3 @@ def of_bytes(data: bytes, rng: random.Random) -> bytes:
             case _:
                 made[at:at] = rng.choice(SPLICES)
     return bytes(made)
-
-
-def is_model(data: bytes) -> bool:
-    try:
-        onnx.ModelProto.FromString(data)
-    except DecodeError:
-        return False
-    return True

@@ -41,6 +41,12 @@ REGRESSIONS: dict[str, Callable[[], bytes]] = {
                          else_branch = e () => (float[2] q) { q = Neg (w) }>
         }
     """),
+    "a scale is infinite": lambda: text("""
+        g (float[1, 1, 2, 2] x) => (float[1, 1, "h", "w"] y) <float[4] s = {1, 1, 1e38, 1}> {
+            t = Mul (s, s)
+            y = Resize (x, , t)
+        }
+    """),
     "a string is no text": lambda: text("""
         g (float[2] x) => (float[2] y) { y = my.ops.Use <s = "QQ"> (x) }
     """).replace(b"QQ", b"\xff\xfe"),

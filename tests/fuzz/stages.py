@@ -21,6 +21,7 @@ from isomorph.exporters.onnx.faithful import write_as_read
 from isomorph.exporters.onnx.writer import to_proto
 from isomorph.frontends.onnx import reader
 from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.budget import Limits, bounded
 from isomorph.ir.errors import InvalidGraphError, InvalidModelError, IsomorphError, UnsupportedError
 from isomorph.ir.graph import copy_graph
 from isomorph.ir.text import to_text
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0
 """Of one stage on one file; mutants have a few thousand bytes."""
+
+LIMITS = Limits(seconds=2.0, memory=256 << 20)
+"""Of computing constants: what a model asks for beyond is refused, as in every export."""
 
 SOME = 5
 """One file in so many goes through a stage that takes longer."""
@@ -110,8 +114,9 @@ def _kept(path: Path) -> None:
 
 def _optimized(graph: Graph) -> None:
     copied, _ = copy_graph(graph)
-    upgrade(copied)
-    CANONICAL.run(copied)
+    with bounded(LIMITS):
+        upgrade(copied)
+        CANONICAL.run(copied)
     to_proto(copied)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -10,6 +11,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from isomorph.exporters.onnx.writer import write
+from isomorph.ir.budget import BudgetError, Limits
+from isomorph.ir.text import parse
 from isomorph.runtime.errors import RunError, RuntimeLoadError
 from isomorph.runtime.ort import Session, load_in_subprocess
 
@@ -71,3 +75,19 @@ def test_a_failing_kernel_speaks_in_one_line():
     with pytest.raises(RunError) as caught:
         session.run({"x": np.zeros(3, np.int32)})
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_that_takes_too_long_to_load_is_given_up(tmp_path: Path):
+    """Constants are folded while a model is loaded."""
+    lines = "\n".join(f"a{n + 1} = MatMul(a{n}, a0)" for n in range(40))
+    graph = parse(
+        '<ir_version: 10, opset_import: ["": 21]> g (float[n] x) => (float y)'
+        f"<float[1] w = {{0.5}}, int64[2] s = {{2000, 2000}}> {{ a0 = Expand(w, s)\n{lines}\n"
+        "m = ReduceMax <keepdims = 0> (a40) r = ReduceMax <keepdims = 0> (x) y = Add(m, r) }"
+    )
+    path = tmp_path / "m.onnx"
+    write(graph, path)
+    started = time.monotonic()
+    with pytest.raises(BudgetError, match=r"m\.onnx within 0\.5 seconds; .*--max-seconds"):
+        load_in_subprocess(path, Limits(seconds=0.5))
+    assert time.monotonic() - started < 60

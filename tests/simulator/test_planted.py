@@ -39,7 +39,7 @@ MMA = KernelSpec(
     PLAIN,
     threads=128,
 )
-COPY = KernelSpec("elementwise", (("T", "float"),), (("VECTOR", 4),), PLAIN)
+COPY = KernelSpec("elementwise", (("T", "float"), ("VALUE", "float")), (("VECTOR", 4),), PLAIN)
 TRANSPOSE = KernelSpec("transpose", (("T", "uint32_t"),))
 NONE = bytes(8)
 

@@ -37,7 +37,8 @@ def op(
 
     Args:
         name: the operator.
-        inputs: arrays, numbers, lists; `None` for an optional one that is left out.
+        inputs: arrays, numbers, lists; `None` for an optional one that is left out. A sequence is
+            a list of arrays, a map a dict.
         domain: `ai.onnx.ml`, `com.microsoft`, or one of your own; ONNX's by default.
         outputs: how many results are wanted; a tuple comes back when more than one.
         types: result types such as `float32[batch, 3]`, needed for a domain of your own.
@@ -109,22 +110,54 @@ def _eager(
     definition: schema.Schema, inputs: Sequence[Any], attributes: Mapping[str, Any], outputs: int
 ) -> Any:
     """The operator's meaning on numpy arrays; float64 stays float64, and subclasses are kept."""
-    dtypes = operand_dtypes(definition, inputs, eager=True)
-    arrays = [None if v is None else _array(v, d) for v, d in zip(inputs, dtypes, strict=True)]
+    held = [_is_held(definition.input(i), v) for i, v in enumerate(inputs)]
+    loose = [None if h else v for h, v in zip(held, inputs, strict=True)]
+    dtypes = operand_dtypes(definition, loose, eager=True)
+    values = [
+        v if v is None or h else _array(v, d) for h, v, d in zip(held, inputs, dtypes, strict=True)
+    ]
     graph = Graph("eager")
     operands = [
-        None if a is None else graph.add_input(f"x{i}", TensorType(DType.of(a.dtype), a.shape))
-        for i, a in enumerate(arrays)
+        None if v is None else graph.add_input(f"x{i}", None if h else _type_of(v))
+        for i, (h, v) in enumerate(zip(held, values, strict=True))
     ]
     made = graph.add_op(definition.name, operands, attributes, outputs=outputs,
                         domain=definition.domain)  # fmt: skip
-    plain = [None if a is None else np.asarray(a) for a in arrays]
-    kind: Any = next((type(a) for a in arrays if a is not None and type(a) is not np.ndarray), None)
+    plain = [_plain(v) for v in values]
+    arrays = [a for v in values for a in _arrays(v)]
+    kind: Any = next((type(a) for a in arrays if type(a) is not np.ndarray), None)
     if hasattr(kind, "meet"):
         kind.meet(arrays)
-    wide = any(a is not None and a.dtype == np.float64 for a in plain)
-    results = tuple(_as(np.asarray(r), kind) for r in evaluate(made, plain, wide=wide))
+    wide = any(a.dtype == np.float64 for a in arrays)
+    results = tuple(_as(r, kind) for r in evaluate(made, plain, wide=wide))
     return results if outputs > 1 else results[0]
+
+
+def _is_held(formal: schema.Operand | None, value: Any) -> bool:
+    """Whether a list or dict is a sequence or a map, and not a tensor that is spelled out."""
+    if formal is None or not isinstance(value, list | dict):
+        return False
+    tensors = any(name.startswith("tensor(") for name in formal.dtypes)
+    return not tensors or isinstance(value, dict) or all(map(is_ndarray, cast("Any", value)))
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    """The arrays among an operand's, or inside of it."""
+    if isinstance(value, list | dict):
+        items = cast("Any", value.values() if isinstance(value, dict) else value)
+        return [array for item in items for array in _arrays(item)]
+    return [value] if is_ndarray(value) else []
+
+
+def _plain(value: Any) -> Any:
+    """An operand without the classes of its arrays."""
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    return np.asarray(value) if is_ndarray(value) else value
+
+
+def _type_of(array: Any) -> TensorType:
+    return TensorType(DType.of(array.dtype), array.shape)
 
 
 def _array(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
@@ -132,7 +165,13 @@ def _array(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     return found if dtype is None else found.astype(dtype, copy=False)
 
 
-def _as(array: np.ndarray, kind: Any) -> Any:
+def _as(result: Any, kind: Any) -> Any:
+    """A result, or what it holds, as arrays of a class."""
+    if isinstance(result, list):
+        return [_as(item, kind) for item in cast("list[Any]", result)]
+    if result is None or isinstance(result, dict):
+        return cast("Any", result)
+    array = np.asarray(result)
     return array if kind is None else array.view(kind)
 
 

@@ -2,7 +2,9 @@
 #pragma once
 #ifdef __CUDACC_RTC__
 typedef unsigned char uint8_t;
+typedef signed char int8_t;
 typedef unsigned short uint16_t;
+typedef short int16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 typedef int int32_t;
@@ -22,6 +24,7 @@ typedef long long int64_t;
 
 // ---- element types: arithmetic is in float32, storage is any of these
 struct half_t { uint16_t bits; };
+struct bfloat_t { uint16_t bits; };
 struct bool_t { uint8_t byte; };
 #ifdef __CUDACC_RTC__
 DEV float to_f(half_t h) {
@@ -61,26 +64,31 @@ DEV half_t to_half(float f) {
   return half_t{uint16_t(sign | ((x - 0x38000000u + 0xfffu + (x >> 13 & 1u)) >> 13))};
 }
 #endif
+DEV float to_f(bfloat_t h) { return __uint_as_float(uint32_t(h.bits) << 16); }
+DEV bfloat_t to_bfloat(float f) {
+  uint32_t x = __float_as_uint(f);
+  if ((x & 0x7fffffffu) > 0x7f800000u) return bfloat_t{uint16_t(x >> 16 | 64u)};
+  return bfloat_t{uint16_t((x + 0x7fffu + (x >> 16 & 1u)) >> 16)};
+}
 DEV float to_f(float f) { return f; }
 DEV float to_f(bool_t b) { return b.byte ? 1.0f : 0.0f; }
-template <class T> struct from;
-template <> struct from<float> { DEV static float f(float v) { return v; } };
+
+// What an element is computed as, and what is stored of it.
+template <class T> DEV T value(T v) { return v; }
+DEV float value(half_t h) { return to_f(h); }
+DEV float value(bfloat_t h) { return to_f(h); }
+DEV bool value(bool_t b) { return b.byte != 0; }
+template <class T> struct from { template <class V> DEV static T f(V v) { return T(v); } };
 template <> struct from<half_t> { DEV static half_t f(float v) { return to_half(v); } };
-template <> struct from<bool_t> { DEV static bool_t f(float v) { return bool_t{uint8_t(v != 0.0f)}; } };
+template <> struct from<bfloat_t> { DEV static bfloat_t f(float v) { return to_bfloat(v); } };
+template <> struct from<bool_t> { template <class V> DEV static bool_t f(V v) { return bool_t{uint8_t(v != V(0))}; } };
 template <class T> DEV T from_f(float v) { return from<T>::f(v); }
 DEV float round_half(float v) { return to_f(to_half(v)); }
-DEV bool is_nan(float v) { return v != v; }
+DEV float round_bfloat(float v) { return to_f(to_bfloat(v)); }
+template <class T> DEV bool is_nan(T v) { return v != v; }
 
 template <class T> DEV T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> DEV T larger(T a, T b) { return a > b ? a : b; }
-DEV float max_nan(float a, float b) { return a > b || is_nan(a) ? a : b; }  // a NaN wins
-DEV float min_nan(float a, float b) { return a < b || is_nan(a) ? a : b; }
-
-// ---- functions of expressions, without overflow or cancellation in their tails
-DEV float sigmoid(float x) {
-  float e = expf(-fabsf(x));
-  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
-}
-DEV float softplus(float x) { return max_nan(x, 0.0f) + log1pf(expf(-fabsf(x))); }
-DEV float gelu_erf(float x) { return 0.5f * x * erfcf(-0.70710678118654752f * x); }
-DEV float gelu_tanh(float x) { return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)); }
+template <class T> struct same { using type = T; };
+template <class T> DEV T max_nan(T a, typename same<T>::type b) { return a > b || is_nan(a) ? a : b; }  // a NaN wins
+template <class T> DEV T min_nan(T a, typename same<T>::type b) { return a < b || is_nan(a) ? a : b; }

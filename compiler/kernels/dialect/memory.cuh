@@ -1,6 +1,7 @@
 // Vector accesses, asynchronous copies, and coordinates of strided tensors.
 #pragma once
 #include "dialect/core.cuh"
+#include "dialect/functions.cuh"
 
 template <class T, int N> struct alignas(sizeof(T) * N) pack { T v[N]; };
 
@@ -25,30 +26,30 @@ DEV void cp_async_commit() { sim::async_commit(); }
 template <int N> DEV void cp_async_wait() { sim::async_wait(N); }
 #endif
 
-// N elements as float32; VECTOR promises that the address is aligned to all N of them.
-template <bool VECTOR, int N, class T> DEV void load(const T* p, float (&v)[N]) {
+// N elements as what they are computed as; VECTOR promises that the address is aligned to all of them.
+template <bool VECTOR, int N, class T, class V> DEV void load(const T* p, V (&v)[N]) {
   if constexpr (VECTOR && N > 1 && N * sizeof(T) <= 16) {
     pack<T, N> raw = load_pack<T, N>(p);
     UNROLL
-    for (int j = 0; j < N; j++) v[j] = to_f(raw.v[j]);
+    for (int j = 0; j < N; j++) v[j] = value(raw.v[j]);
   } else if constexpr (VECTOR && N * sizeof(T) > 16) {
     constexpr int H = 16 / sizeof(T);
     UNROLL
     for (int q = 0; q < N / H; q++) {
       pack<T, H> raw = load_pack<T, H>(p + q * H);
       UNROLL
-      for (int j = 0; j < H; j++) v[q * H + j] = to_f(raw.v[j]);
+      for (int j = 0; j < H; j++) v[q * H + j] = value(raw.v[j]);
     }
   } else {
     UNROLL
-    for (int j = 0; j < N; j++) v[j] = to_f(p[j]);
+    for (int j = 0; j < N; j++) v[j] = value(p[j]);
   }
 }
-template <bool VECTOR, int N, class T> DEV void store(T* p, const float (&v)[N]) {
+template <bool VECTOR, int N, class T, class V> DEV void store(T* p, const V (&v)[N]) {
   if constexpr (VECTOR && N > 1 && N * sizeof(T) <= 16) {
     pack<T, N> raw;
     UNROLL
-    for (int j = 0; j < N; j++) raw.v[j] = from_f<T>(v[j]);
+    for (int j = 0; j < N; j++) raw.v[j] = from<T>::f(v[j]);
     store_pack<T, N>(p, raw);
   } else if constexpr (VECTOR && N * sizeof(T) > 16) {
     constexpr int H = 16 / sizeof(T);
@@ -56,12 +57,12 @@ template <bool VECTOR, int N, class T> DEV void store(T* p, const float (&v)[N])
     for (int q = 0; q < N / H; q++) {
       pack<T, H> raw;
       UNROLL
-      for (int j = 0; j < H; j++) raw.v[j] = from_f<T>(v[q * H + j]);
+      for (int j = 0; j < H; j++) raw.v[j] = from<T>::f(v[q * H + j]);
       store_pack<T, H>(p + q * H, raw);
     }
   } else {
     UNROLL
-    for (int j = 0; j < N; j++) p[j] = from_f<T>(v[j]);
+    for (int j = 0; j < N; j++) p[j] = from<T>::f(v[j]);
   }
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -77,8 +77,7 @@ def digest(key: Key) -> str:
             text = str(error)
         told.update(f"{cell.name}\n{text}".encode())
         for feed in cell.feeds:
-            plain = isinstance(feed, np.ndarray) and not feed.dtype.hasobject
-            told.update(feed.tobytes() if plain else repr(feed).encode())
+            told.update(_bytes(feed))
     return told.hexdigest()[:16]
 
 
@@ -141,6 +140,15 @@ def _whole(cell: Cell, results: Sequence[Any]) -> list[Finding]:
     known = dict(zip(cell.graph.outputs, results, strict=True))
     found = judge(op, operands, [None if v is None else known[v] for v in op.outputs])
     return [f for f in found if f.status is Status.FAIL]
+
+
+def _bytes(feed: Any) -> bytes:
+    """Of an array of numbers its own; of anything else, a text."""
+    if isinstance(feed, np.ndarray):
+        array = cast("np.ndarray[Any, np.dtype[Any]]", feed)
+        if not array.dtype.hasobject:
+            return array.tobytes()
+    return repr(feed).encode()
 
 
 def _told(plan: Plan) -> str:

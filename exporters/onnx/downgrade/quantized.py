@@ -102,8 +102,9 @@ def _quantize_21(op: Op, patch: Patch) -> None:
     zero, scale = op.input(2), build.operand(1)
     if zero is None and to is not DType.UINT8:
         shape = shape_of(scale) or ()
-        if all(isinstance(d, int) for d in shape):
-            zero = build.const(np.zeros([int(d or 0) for d in shape]), to)
+        sizes = [d for d in shape if isinstance(d, int)]
+        if len(sizes) == len(shape):
+            zero = build.const(np.zeros(sizes), to)
         else:
             none = Weight.of(np.zeros(1, np.int8))
             zero = build.cast(build("ConstantOfShape", build("Shape", scale), value=none), to)

@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import isomorph
 from isomorph import array as xp
 from tests.frontends.array.tracing import agree, compare, refused, traced
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 W = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
 
@@ -131,3 +135,22 @@ class TestOperators:
     )
     def test_checked_against_the_definition(self, fn: Any, text: str):
         assert text in str(refused(fn, "x: float32[3]"))
+
+
+def test_sequences_are_lists_when_numpy_computes():
+    x, y = np.float32([[1, 2]]), np.float32([[3, 4], [5, 6]])
+    pair = xp.op("SequenceConstruct", x, y)
+    assert [v.shape for v in pair] == [(1, 2), (2, 2)]
+    np.testing.assert_array_equal(xp.op("SequenceAt", pair, -1), y)
+    np.testing.assert_array_equal(xp.op("ConcatFromSequence", pair, axis=0), np.concatenate([x, y]))
+    assert int(xp.op("SequenceLength", xp.op("SequenceErase", pair))) == 1
+
+
+def test_sequences_are_traced_as_numpy_computes_them(tmp_path: Path):
+    def ends(x: Any, y: Any) -> Any:
+        pair = xp.op("SequenceInsert", xp.op("SequenceConstruct", x, y), x)
+        return xp.op("ConcatFromSequence", pair, axis=0), xp.op("SequenceAt", pair, 1)
+
+    graph = isomorph.trace(ends, inputs=["x: float32[n, 3]", "y: float32[m, 3]"])
+    result = isomorph.export(graph, tmp_path / "ends.onnx", cases=30)
+    assert result.verdict.status == "PASS", result.verdict

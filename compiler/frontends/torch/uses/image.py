@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - what everybody calls it
 
 from isomorph.frontends.torch.uses.use import CUBE, IMG, ROW, Use, use
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 aten = torch.ops.aten
 
 
-def _plain(name: str, sizes: list[int], *corners: bool) -> Any:
+def _plain(name: str, sizes: list[int], *corners: bool) -> Callable[[Any], Any]:
     """The overload that a decomposed program has."""
     return lambda x: getattr(aten, f"upsample_{name}").default(x, sizes, *corners)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Function = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
+
 
 @dataclass(frozen=True)
 class Use:
@@ -46,7 +48,7 @@ def inside(low: float, high: float, name: str = "x") -> str:
     return f"{name}: float32[batch, 6] in {low}..{high}"
 
 
-def use(name: str, function: Callable[..., Any], *specs: str) -> Use:
+def use(name: str, function: Function, *specs: str) -> Use:
     """A use; of one matrix, if nothing else is said."""
     return Use(name, function, specs or (X,))
 
