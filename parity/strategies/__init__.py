@@ -80,7 +80,7 @@ def batches(
 
 @contextmanager
 def _no_traces() -> Generator[None]:
-    """Hypothesis keeps what it read of modules in a folder where it runs: here, in one that goes."""
+    """Hypothesis keeps what it read of modules in a folder where it runs: here in one that goes."""
     from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 
     home = storage_directory(intent_to_write=False).home_directory
