@@ -148,5 +148,41 @@ DEFINITIONS: dict[str, Row] = {
         {"T1": "float16 float", "T2": "int8 uint8 int16 uint16 int4 uint4"},
         {"axis": ("INT", None)},
     ),
+    "BiasGelu": (
+        "A: T, B: T",
+        "C: T",
+        {"T": "float16 float double bfloat16"},
+        {},
+    ),
+    "FastGelu": (
+        "X: T, bias?: T",
+        "Y: T",
+        {"T": "float double float16 bfloat16"},
+        {},
+    ),
+    "FusedMatMul": (
+        "A: T, B: T",
+        "Y: T",
+        {"T": "float16 float double bfloat16"},
+        {
+            "alpha": ("FLOAT", 1.0),
+            "transA": ("INT", 0),
+            "transB": ("INT", 0),
+            "transBatchA": ("INT", 0),
+            "transBatchB": ("INT", 0),
+        },
+    ),
+    "Gelu": (
+        "X: T",
+        "Y: T",
+        {"T": "float16 float double bfloat16"},
+        {},
+    ),
+    "QuickGelu": (
+        "X: T",
+        "Y: T",
+        {"T": "float16 float double bfloat16"},
+        {"alpha": ("FLOAT", 1.7020000219345093)},
+    ),
 }
 """Name → inputs, outputs, element types by variable, attributes (kind and default)."""

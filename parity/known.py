@@ -136,6 +136,12 @@ def _softplus(case: Case) -> np.ndarray:
     return (np.abs(case.got) > case.unit.top / 2) & ("softplus" in names)
 
 
+def _with_bias(case: Case) -> np.ndarray:
+    """The first operand and the bias, if there is one."""
+    bias = case.operands[1] if len(case.operands) > 1 else None
+    return case.x if bias is None else case.x + np.asarray(bias)
+
+
 def _added_up(case: Case) -> np.ndarray:
     """Weights of n-grams added once for each that is found: as many roundings as there may be."""
     words = int(np.shape(case.operands[0])[-1]) * int(case.op.attr("max_gram_length"))
@@ -232,6 +238,21 @@ KNOWN = (
         lambda case: _is_double(case) & (case.error <= 2.0**-22 * np.abs(case.x)),
         "the tanh form in float64 has float32 constants",
         "onnxruntime/core/providers/cpu/tensor/gelu.cc, measured",
+    ),
+    Divergence(
+        frozenset({"BiasGelu", "FastGelu", "Gelu", "QuickGelu"}),
+        lambda case: case.error <= 8 * case.unit.u * np.abs(_with_bias(case)),
+        "the factor of x is approximated with an absolute error: relative accuracy is lost in the "
+        "left tail",
+        "onnxruntime/contrib_ops/cpu/bert/bias_gelu.cc, contrib_ops/cpu/activations.h, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"FastGelu"}),
+        lambda case: _is_double(case) & (case.error <= 2.0**-22 * np.abs(_with_bias(case))),
+        "in float64 it has float32 constants",
+        "onnxruntime/core/graph/contrib_ops/bert_defs.cc, measured",
+        DOMAIN,
     ),
     Divergence(
         frozenset({"Log"}),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isomorph.ir.instances import Arg, Instance
 from isomorph.ir.instances._dynamic_lstm import DYNAMIC_LSTM
 from isomorph.ir.instances._requantized import PRODUCTS, REQUANTIZED
+from isomorph.ir.instances._transformer import TRANSFORMER
 from isomorph.ir.schema_microsoft import DOMAIN
 
 if TYPE_CHECKING:
@@ -50,4 +51,5 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
     (DOMAIN, "QuantizeLinear"): QUANTIZE,
     **{(DOMAIN, name): uses for name, uses in REQUANTIZED.items()},
     **{(DOMAIN, name): uses for name, uses in PRODUCTS.items()},
+    **{(DOMAIN, name): uses for name, uses in TRANSFORMER.items()},
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics import _integer_products as products
+from isomorph.ir.semantics import _transformer as fused
 from isomorph.ir.semantics._dynamic_lstm import dynamic_lstm
 from isomorph.ir.semantics._requantized import REQUANTIZED
 from isomorph.ir.semantics.quantized import dequantize, divided
@@ -26,11 +27,16 @@ def _rounding(function: Callable[..., Any]) -> tuple[Impl, ...]:
 
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
+    (DOMAIN, "BiasGelu"): (Impl(fused.bias_gelu),),
     (DOMAIN, "DequantizeLinear"): (Impl(dequantize),),
     (DOMAIN, "DynamicQuantizeLSTM"): (Impl(dynamic_lstm),),
     (DOMAIN, "DynamicQuantizeMatMul"): (Impl(products.dynamic_matmul),),
+    (DOMAIN, "FastGelu"): (Impl(fused.fast_gelu),),
+    (DOMAIN, "FusedMatMul"): (Impl(fused.fused_matmul),),
+    (DOMAIN, "Gelu"): (Impl(fused.gelu),),
     (DOMAIN, "MatMulIntegerToFloat"): (Impl(products.integer_to_float),),
     (DOMAIN, "QGemm"): (Impl(products.gemm_result),),
+    (DOMAIN, "QuickGelu"): (Impl(fused.quick_gelu),),
     (DOMAIN, "QuantizeLinear"): _rounding(divided),
     **{(DOMAIN, name): _rounding(function) for name, function in REQUANTIZED.items()},
 }

@@ -46,10 +46,13 @@ LIBRARY = {
     "Tanh": 5,
 }
 CALLS: dict[str, tuple[str, ...]] = {
+    "BiasGelu": ("Erf",),
     "Celu": ("Exp",),
     "Elu": ("Exp",),
+    "FastGelu": ("Tanh",),
     "Gelu": ("Erf",),
     "Mish": ("Exp", "Log", "Tanh"),
+    "QuickGelu": ("Exp",),
     "Selu": ("Exp",),
     "Sigmoid": ("Exp",),
     "Softplus": ("Exp", "Log"),
@@ -64,6 +67,7 @@ SCALES: dict[str, Callable[[Op, np.ndarray], Any]] = {
     "Erf": lambda _op, _x: 1.0,
     "Gelu": lambda _, x: np.abs(x),
     "Mish": lambda _, x: np.abs(x),
+    "QuickGelu": lambda _, x: np.abs(x),
     "Selu": lambda op, _: abs(op.attr("alpha", 1.6733) * op.attr("gamma", 1.0507)),
     "Sigmoid": lambda _op, _x: 1.0,
     "Softplus": lambda _op, _x: 1.0,

@@ -23,7 +23,7 @@ from isomorph.ir.types import DType, TensorType
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isomorph.ir.graph import Op, Value
     from isomorph.ir.opdef import Key
@@ -36,8 +36,10 @@ DIGITS = {DType.FLOAT32: 24, DType.FLOAT16: 11, DType.BFLOAT16: 8}
 ZERO = {"QLinearConv": 7, "QLinearMatMul": 7, "QuantizeLinear": 2}
 """The zero point that names the type of the result."""
 DYNAMIC = ("", "DynamicQuantizeLinear")
-SIZED = {(DOMAIN, name): function for name, function in REQUANTIZED.items()}
-SIZED[DOMAIN, "QGemm"] = gemm
+SIZED: dict[Key, Callable[..., Any]] = {
+    (DOMAIN, "QGemm"): gemm,
+    **{(DOMAIN, name): function for name, function in REQUANTIZED.items()},
+}
 """Operators of onnxruntime's own, of which nothing says how halves are rounded, or in what order.
 
 What is rounded is within so many roundings of all that is added up in it.

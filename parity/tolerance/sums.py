@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.ops._transformer import turned
 from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import evaluate
 from isomorph.parity.arrays import is_double
@@ -141,6 +142,8 @@ def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
     match op.type:
         case "MatMul":
             return max(first.shape[-1], 1)
+        case "FusedMatMul":
+            return max(first.shape[turned(first.ndim, op.attr, "A")[-1]], 1)
         case "Gemm":
             return first.shape[0 if op.attr("transA", 0) else 1] + 1
         case "Conv" if second is not None:

@@ -131,6 +131,8 @@ WRONG = (
     ("QGemm", (byte(2, 3), ONE, BYTE, byte(2, 3), ONE, BYTE), {}, "the summed dims: 3 and 2"),
     ("MatMulIntegerToFloat", (byte(2, 3), byte(3, 4), ONE, ONE, BYTE, BYTE, single(3)), {},
      "one element per column"),
+    ("BiasGelu", (single(2, 3), single(2)), {}, "the bias has 2 elements"),
+    ("FusedMatMul", (single(2, 3), single(3, 2)), {"transA": 1}, "the summed dims: 2 and 3"),
     ("DynamicQuantizeLSTM",
      (single(5, 1, 3), byte(1, 8, 3), byte(1, 2, 8), None, None, None, None, None, single(1),
       byte(1), single(1), byte(1)), {"hidden_size": 2}, r"operand 1 should have shape \(1, 3, 8\)"),
@@ -150,6 +152,8 @@ def test_rules_keep_symbols():
     parts = (byte(n, 3), ONE, BYTE, byte(m, 3), ONE, BYTE)
     found = use("QLinearConcat", ONE, BYTE, *parts, axis=0).outputs[0].type
     assert found == byte(n + m, 3)
+    turned = use("FusedMatMul", single(n, m, 4), single(m, 5, 4), transB=1, transBatchA=1)
+    assert turned.outputs[0].type == single(m, n, 5)
     found = use("DynamicQuantizeMatMul", single(n, m, 4), byte(4, 5), ONE).outputs[0].type
     assert found == single(n, m, 5)
     weights = (byte(2, 3, 8), byte(2, 2, 8), None, None, None, None, None)
