@@ -111,7 +111,8 @@ class Budget:
         loops = [o for o in self.ops if any(True for _ in o.subgraphs())]
         running = loops or ([] if op is None else [op])
         what = _place(running) or "evaluating the model: "
-        raise BudgetError(f"{what}not finished after {self.seconds:.3g} seconds; {MORE_TIME}", "time")
+        said = f"{what}not finished after {self.seconds:.3g} seconds; {MORE_TIME}"
+        raise BudgetError(said, "time")
 
     def admit(self, op: Op, operands: Sequence[Any], *, wide: bool) -> None:
         """Raise BudgetError unless there is time and room for one op."""
