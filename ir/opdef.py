@@ -37,6 +37,7 @@ FAMILIES = (
     "text",
     "signal",
     "image",
+    "microsoft",
 )
 """Every family that has a table; a new family is one more word here and its files."""
 
@@ -82,6 +83,7 @@ class OpDef:
         deterministic: same operands, same result.
         commutative: its two operands may be swapped.
         unpacks: its operand is stored in few bits on purpose, so it is not computed ahead.
+        jumps: it rounds to integers on the way, so that a small error may make a large one.
     """
 
     rule: ShapeRule
@@ -90,6 +92,7 @@ class OpDef:
     deterministic: bool = True
     commutative: bool = False
     unpacks: bool = False
+    jumps: bool = False
 
 
 Row = TypeVar("Row")

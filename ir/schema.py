@@ -1,4 +1,7 @@
-"""The one reader of `onnx.defs`: versions, operands, attributes, type constraints, bodies."""
+"""The one reader of `onnx.defs`: versions, operands, attributes, type constraints, bodies.
+
+Of domains that onnx does not define, `ir/schema_microsoft.py` has definitions.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import onnx
 import onnx.defs
 import onnx.helper
 
+from isomorph.ir import schema_microsoft as microsoft
 from isomorph.ir.types import DType, schema_name
 
 if TYPE_CHECKING:
@@ -104,6 +108,8 @@ def schema(domain: str, name: str, opset: int) -> Schema | None:
     since = since_version(domain, name, opset)
     if since is None:
         return None
+    if domain == microsoft.DOMAIN:
+        return _microsoft(name)
     raw = _raw(domain, name, since)
     return Schema(
         domain=domain,
@@ -150,7 +156,7 @@ def body(
         types: serialized TypeProtos of its operands, empty where absent or unknown.
     """
     since = since_version(domain, name, version)
-    if since is None:
+    if since is None or domain == microsoft.DOMAIN:
         return None
     raw = _raw(domain, name, since)
     fixed = sorted(raw.function_opset_versions)
@@ -176,7 +182,7 @@ def body(
 def has_body(domain: str, name: str, version: int) -> bool:
     """Whether a version of an operator is defined by a function body, too."""
     since = since_version(domain, name, version)
-    if since is None:
+    if since is None or domain == microsoft.DOMAIN:
         return False
     raw = _raw(domain, name, since)
     return bool(raw.has_function or raw.has_context_dependent_function)
@@ -202,7 +208,56 @@ def _history() -> dict[tuple[str, str], tuple[int, ...]]:
         limit = CANONICAL.get(s.domain)
         if limit is None or s.since_version <= limit:
             found.setdefault((s.domain, s.name), []).append(s.since_version)
-    return {key: tuple(sorted(v)) for key, v in found.items()}
+    own = {(microsoft.DOMAIN, n): (microsoft.VERSION,) for n in microsoft.DEFINITIONS}
+    return {**{key: tuple(sorted(v)) for key, v in found.items()}, **own}
+
+
+def _microsoft(name: str) -> Schema:
+    """The definition of an operator as `schema_microsoft` has it."""
+    inputs, outputs, type_vars, attributes = microsoft.DEFINITIONS[name]
+    kinds = {v: frozenset(f"tensor({t})" for t in kind.split()) for v, kind in type_vars.items()}
+    given, made = (
+        tuple(_own_operand(t, kinds) for t in row.split(", ")) for row in (inputs, outputs)
+    )
+    repeats = bool(given and given[-1].variadic)
+    return Schema(
+        domain=microsoft.DOMAIN,
+        name=name,
+        since=microsoft.VERSION,
+        deprecated=False,
+        inputs=given,
+        outputs=made,
+        min_inputs=max((n for n, f in enumerate(given, 1) if not f.optional), default=0),
+        max_inputs=2**31 - 1 if repeats else len(given),
+        min_outputs=max((n for n, f in enumerate(made, 1) if not f.optional), default=0),
+        max_outputs=len(made),
+        attributes={
+            n: AttributeDef(n, kind, default is microsoft.REQUIRED, _plain(default))
+            for n, (kind, default) in attributes.items()
+        },
+        type_vars=kinds,
+        deterministic=True,
+        doc="",
+    )
+
+
+def _own_operand(text: str, kinds: dict[str, frozenset[str]]) -> Operand:
+    """An operand written as `name?: type`."""
+    name, kind = text.split(": ")
+    marks = name[len(name.rstrip("?*")) :]
+    single = kind not in kinds
+    return Operand(
+        name=name.rstrip("?*"),
+        type_var=f"tensor({kind})" if single else kind,
+        dtypes=frozenset({f"tensor({kind})"}) if single else kinds[kind],
+        optional="?" in marks,
+        variadic="*" in marks,
+        homogeneous=marks != "**",
+    )
+
+
+def _plain(default: Any) -> Any:
+    return None if default is microsoft.REQUIRED else default
 
 
 def _formal(operands: tuple[Operand, ...], index: int) -> Operand | None:

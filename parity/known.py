@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.parity import known_attention as attention
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_signal as signal
@@ -54,12 +55,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """A row: which ops, which elements of the result, what happens, and the source."""
+    """A row: which ops of a domain, which elements of the result, what happens, the source."""
 
     ops: frozenset[str]
     explains: Callable[[Case], np.ndarray]
     what: str
     citation: str
+    domain: str = ""
 
 
 def explain(case: Case) -> tuple[np.ndarray, str]:
@@ -68,7 +70,7 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
     words: list[str] = []
     with np.errstate(all="ignore"):
         for row in KNOWN:
-            if case.op.domain or case.op.type not in row.ops:
+            if case.op.domain != row.domain or case.op.type not in row.ops:
                 continue
             covered = np.broadcast_to(np.asarray(row.explains(case)), found.shape)
             if covered.any():
@@ -132,6 +134,12 @@ def _softplus(case: Case) -> np.ndarray:
     """Infinities, clamped or not, that a Softplus among the gates' functions makes."""
     names = [str(a).lower() for a in case.op.attr("activations", ()) or ()]
     return (np.abs(case.got) > case.unit.top / 2) & ("softplus" in names)
+
+
+def _with_bias(case: Case) -> np.ndarray:
+    """The first operand and the bias, if there is one."""
+    bias = case.operands[1] if len(case.operands) > 1 else None
+    return case.x if bias is None else case.x + np.asarray(bias)
 
 
 def _added_up(case: Case) -> np.ndarray:
@@ -232,6 +240,21 @@ KNOWN = (
         "onnxruntime/core/providers/cpu/tensor/gelu.cc, measured",
     ),
     Divergence(
+        frozenset({"BiasGelu", "FastGelu", "Gelu", "QuickGelu"}),
+        lambda case: case.error <= 8 * case.unit.u * np.abs(_with_bias(case)),
+        "the factor of x is approximated with an absolute error: relative accuracy is lost in the "
+        "left tail",
+        "onnxruntime/contrib_ops/cpu/bert/bias_gelu.cc, contrib_ops/cpu/activations.h, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"FastGelu"}),
+        lambda case: _is_double(case) & (case.error <= 2.0**-22 * np.abs(_with_bias(case))),
+        "in float64 it has float32 constants",
+        "onnxruntime/core/graph/contrib_ops/bert_defs.cc, measured",
+        DOMAIN,
+    ),
+    Divergence(
         frozenset({"Log"}),
         _ulps(4),
         "Log is off by up to 3.2 ulp near 1",
@@ -272,11 +295,22 @@ KNOWN = (
         "PyTorch puts it in the middle",
         "onnxruntime/core/providers/cpu/tensor/affine_grid.cc, Eigen's LinSpaced",
     ),
+    *(
+        Divergence(
+            frozenset({name}),
+            lambda case: np.asarray(case.op.attr("clip") is not None),
+            "clip is not applied to what the last activation is given",
+            "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
+            domain,
+        )
+        for domain, name in (("", "LSTM"), (DOMAIN, "DynamicQuantizeLSTM"))
+    ),
     Divergence(
-        frozenset({"LSTM"}),
-        lambda case: np.asarray(case.op.attr("clip") is not None),
-        "clip is not applied to what the last activation is given",
-        "onnxruntime/core/providers/cpu/rnn/uni_directional_lstm.cc, measured",
+        frozenset({"DynamicQuantizeLSTM", "DynamicQuantizeMatMul"}),
+        _of_nan,
+        "what is not finite among the operands is quantized to whatever its bits give",
+        "onnxruntime/core/mlas/lib/quantize.cpp, measured",
+        DOMAIN,
     ),
     Divergence(
         frozenset({"LSTM", "GRU", "RNN"}),

@@ -19,7 +19,7 @@ from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, difference_of_form
 from isomorph.parity.noise import LAST_PLACE, Spread, probe
 from isomorph.parity.sources import GraphReference
-from isomorph.parity.tolerance import is_exact, tolerance_of
+from isomorph.parity.tolerance import is_exact, jumps, tolerance_of
 from isomorph.parity.verdict import Status
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ CONSTANT_FACTOR = 12.0
 FIRST_PROBES, ALL_PROBES = 6, 40
 HOPELESS = 1e3
 """So far beyond what a few probes allow that more would not explain it; unless something jumps."""
-JUMPING = (Tolerance.DISCONTINUOUS, Tolerance.CONTROL, None)
+JUMPING = (Tolerance.CONTROL, None)
 FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
 UNDERFLOW = 2.0**-1022
@@ -65,7 +65,7 @@ class Same:
         self.candidate = candidate
         self._rewritten: Rewritten | None = None
         self._jumps = any(
-            tolerance_of(op) in JUMPING for _, op in candidate.graph.walk()
+            tolerance_of(op) in JUMPING or jumps(op) for _, op in candidate.graph.walk()
         ) or not isinstance(reference, GraphReference)
         self._sign_matters = [_exact_upstream(candidate.graph, v) for v in candidate.graph.outputs]
 

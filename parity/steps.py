@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.opdef import Tolerance
 from isomorph.parity.arrays import is_float
 from isomorph.parity.finding import Finding
 from isomorph.parity.known_quantized import NOTHING, sums_nothing
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.rewrites import Rewrites
-from isomorph.parity.tolerance import tolerance_of
+from isomorph.parity.tolerance import jumps as op_jumps
 from isomorph.parity.verdict import Status
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class Steps:
 
 def jumps(graph: Graph) -> bool:
     """Whether a graph decides anything by comparing or rounding to integers."""
-    return any(tolerance_of(op) is Tolerance.DISCONTINUOUS for _, op in graph.walk())
+    return any(op_jumps(op) for _, op in graph.walk())
 
 
 def _explained(plain: Any, optimized: Any, spread: Spread) -> bool:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from isomorph.ir.types import Shape, Type
 
 
-def _quantize(ctx: Context) -> tuple[Type | None, ...]:
+def quantized(ctx: Context) -> tuple[Type | None, ...]:
+    """QuantizeLinear."""
     _granularity(ctx)
     named = int(ctx.attr("output_dtype", 0) or 0)
     dtype = ctx.dtype(2) if ctx.has(2) else DType(named) if named else DType.UINT8
@@ -25,7 +26,8 @@ def _quantize(ctx: Context) -> tuple[Type | None, ...]:
     return (s.tensor(dtype, ctx.shape(0)),)
 
 
-def _dequantize(ctx: Context) -> tuple[Type | None, ...]:
+def dequantized(ctx: Context) -> tuple[Type | None, ...]:
+    """DequantizeLinear."""
     _granularity(ctx)
     if ctx.dtype(0) is not None and ctx.dtype(2) not in (None, ctx.dtype(0)):
         raise ctx.error(f"the zero point is {ctx.dtype(2)}, {ctx.dtype(0)} was expected")
@@ -116,10 +118,10 @@ def _convolution(weights: int, zero: int | None) -> ShapeRule:
 # rounding of a half (`isomorph.parity.tolerance.quantized`).
 OPS: dict[Key, OpDef] = {
     ("", "ConvInteger"): OpDef(_convolution(1, None), Tolerance.EXACT),
-    ("", "DequantizeLinear"): OpDef(_dequantize, Tolerance.ELEMENTWISE, ulps=3, unpacks=True),
+    ("", "DequantizeLinear"): OpDef(dequantized, Tolerance.ELEMENTWISE, ulps=3, unpacks=True),
     ("", "DynamicQuantizeLinear"): OpDef(_dynamic, Tolerance.DISCONTINUOUS),
     ("", "MatMulInteger"): OpDef(_product(1, None), Tolerance.EXACT),
     ("", "QLinearConv"): OpDef(_convolution(3, 7), Tolerance.DISCONTINUOUS),
     ("", "QLinearMatMul"): OpDef(_product(3, 7), Tolerance.DISCONTINUOUS),
-    ("", "QuantizeLinear"): OpDef(_quantize, Tolerance.DISCONTINUOUS),
+    ("", "QuantizeLinear"): OpDef(quantized, Tolerance.DISCONTINUOUS),
 }

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from isomorph.ir.infer import Context
     from isomorph.ir.types import Type
 
-GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4, "DynamicQuantizeLSTM": 4}
 """Blocks of rows in the weights of each operator."""
+TRANSPOSED = frozenset({"DynamicQuantizeLSTM"})
+"""Operators whose weights have a column, not a row, for each gate."""
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
-def _recurrent(context: Context) -> tuple[Type | None, ...]:
+def layer_types(context: Context) -> tuple[Type | None, ...]:
+    """Every hidden state, and the states after the last step."""
     tensor = context.tensor(0)
     if tensor is None:
         return (None,) * 3
@@ -45,12 +48,13 @@ def _hidden(context: Context, directions: int, features: Dim) -> Dim:
     """The size of the hidden state, which the weights must fit."""
     hidden: Dim = context.attr("hidden_size")
     recurrence = context.shape(2)
+    turned = context.op.type in TRANSPOSED
     if hidden is None and recurrence is not None:
-        hidden = recurrence[-1]
+        hidden = recurrence[1 if turned else -1]
     rows = hidden * GATES[context.op.type] if isinstance(hidden, int) else None
     for index, columns in ((1, features), (2, hidden)):
         found = context.shape(index)
-        wanted = (directions, rows, columns)
+        wanted = (directions, columns, rows) if turned else (directions, rows, columns)
         if found is None:
             continue
         pairs = zip(found, wanted, strict=False)
@@ -63,7 +67,7 @@ def _hidden(context: Context, directions: int, features: Dim) -> Dim:
 
 
 OPS: dict[Key, OpDef] = {
-    ("", "LSTM"): OpDef(_recurrent, Tolerance.RECURRENT),
-    ("", "GRU"): OpDef(_recurrent, Tolerance.RECURRENT),
-    ("", "RNN"): OpDef(_recurrent, Tolerance.RECURRENT),
+    ("", "LSTM"): OpDef(layer_types, Tolerance.RECURRENT),
+    ("", "GRU"): OpDef(layer_types, Tolerance.RECURRENT),
+    ("", "RNN"): OpDef(layer_types, Tolerance.RECURRENT),
 }

@@ -93,7 +93,8 @@ class Unrounded:
         return n.once(wide, self.to.numpy).astype(call.float_dtype(self.to), copy=False)
 
 
-def _divided(call: Call, x: Any, scale: Any, zero: Any = None) -> Unrounded:
+def divided(call: Call, x: Any, scale: Any, zero: Any = None) -> Unrounded:
+    """QuantizeLinear before it rounds."""
     a, factor = np.asarray(x), spread(call, scale, np.shape(x))
     at = np.float64 if call.wide else precision(call, x, scale).numpy
     value = np.asarray(a.astype(at) / factor.astype(at))
@@ -102,8 +103,8 @@ def _divided(call: Call, x: Any, scale: Any, zero: Any = None) -> Unrounded:
     return Unrounded(value, spread(call, zero, a.shape), n.declared(call, 2, zero))
 
 
-def _dequantize(call: Call, x: Any, scale: Any, zero: Any = None) -> Array:
-    """The product is exact in float64 for all but int32; it is rounded once."""
+def dequantize(call: Call, x: Any, scale: Any, zero: Any = None) -> Array:
+    """DequantizeLinear: the product is exact in float64 for all but int32; it is rounded once."""
     value = np.asarray(x).astype(np.float64)
     if zero is not None:
         value = value - spread(call, zero, value.shape).astype(np.float64)
@@ -144,7 +145,7 @@ def _moved(x: Any, zero: Any) -> Array:
     return array if zero is None else array - np.asarray(zero).astype(np.float64)
 
 
-def _to_int32(sums: Array) -> Array:
+def to_int32(sums: Array) -> Array:
     """Sums beyond 32 bits wrap; the definition lets them overflow."""
     return sums.astype(np.int64).astype(np.int32)
 
@@ -152,7 +153,7 @@ def _to_int32(sums: Array) -> Array:
 def _matmul_integer(call: Call, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Array:
     left = _moved(a, None if a_zero is None else _rows(a_zero, np.ndim(a)))
     right = _moved(b, None if b_zero is None else _single(b_zero))
-    return _to_int32(np.asarray(left @ right))
+    return to_int32(np.asarray(left @ right))
 
 
 def _qlinear_matmul(
@@ -190,7 +191,7 @@ def _channels(parameter: Any, rank: int) -> Array:
 
 
 def _conv_integer(call: Call, x: Any, w: Any, x_zero: Any = None, w_zero: Any = None) -> Array:
-    return _to_int32(_windows(call, x, w, x_zero, w_zero))
+    return to_int32(_windows(call, x, w, x_zero, w_zero))
 
 
 def _windows(call: Call, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Array:
@@ -229,13 +230,13 @@ def _rounding(unrounded: Callable[..., Unrounded]) -> tuple[Impl, ...]:
 ROUNDED: dict[Key, Callable[..., Unrounded]] = {
     ("", "QLinearConv"): _qlinear_conv,
     ("", "QLinearMatMul"): _qlinear_matmul,
-    ("", "QuantizeLinear"): _divided,
+    ("", "QuantizeLinear"): divided,
 }
 """What operators round last: a function of the call and its operands."""
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "ConvInteger"): (Impl(_conv_integer),),
-    ("", "DequantizeLinear"): (Impl(_dequantize),),
+    ("", "DequantizeLinear"): (Impl(dequantize),),
     ("", "DynamicQuantizeLinear"): (Impl(_dynamic),),
     ("", "MatMulInteger"): (Impl(_matmul_integer),),
     **{key: _rounding(function) for key, function in ROUNDED.items()},

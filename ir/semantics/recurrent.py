@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     State = tuple[Array, ...]
     Step = Callable[[Array, State], State]
+    Product = Callable[[Array, Array], Array]
 
 DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
+
+
+def plain_product(x: Array, weights: Array) -> Array:
+    """What the gates are given: rows of weights, gates one below the other."""
+    return x @ weights.T
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Cell:
         peepholes: for the input, output and forget gates, or none.
         functions: activations in the order of the op's definition (f, g, h).
         clip: bounds whatever an activation is applied to.
+        inputs, states: products with the weights of all steps' operands, and of one step's state.
+        changes: applied to what an activation is given, and to what it gives.
     """
 
     w: Array
@@ -48,13 +56,19 @@ class Cell:
     peepholes: tuple[Array, ...]
     functions: Sequence[Function]
     clip: float | None
+    inputs: Product = plain_product
+    states: Product = plain_product
+    changes: tuple[Function, Function] | None = None
 
     def activate(self, index: int, x: Array) -> Array:
         """Apply one of the activations to the clipped operand."""
         if self.clip is not None:
             bound = x.dtype.type(self.clip)
             x = np.clip(x, -bound, bound)
-        return self.functions[index](x)
+        if self.changes is None:
+            return self.functions[index](x)
+        before, after = self.changes
+        return after(self.functions[index](before(x)))
 
 
 def _rnn_step(call: Call, cell: Cell) -> tuple[Array, Step]:
@@ -90,7 +104,7 @@ def _lstm_step(call: Call, cell: Cell) -> tuple[Array, Step]:
 
     def step(given: Array, state: State) -> State:
         h, c = state
-        gi, go, gf, gc = np.split(given + h @ cell.r.T, 4, 1)
+        gi, go, gf, gc = np.split(given + cell.states(h, cell.r), 4, 1)
         if cell.peepholes:
             gi = gi + cell.peepholes[0] * c
             gf = gf + cell.peepholes[2] * c
@@ -107,7 +121,11 @@ def _lstm_step(call: Call, cell: Cell) -> tuple[Array, Step]:
 STEPS = {"RNN": _rnn_step, "GRU": _gru_step, "LSTM": _lstm_step}
 
 
-def _recurrent(
+def _plain_products(_: int) -> tuple[Product, Product]:
+    return plain_product, plain_product
+
+
+def layer(
     call: Call,
     x: Array,
     w: Array,
@@ -115,9 +133,15 @@ def _recurrent(
     b: Array | None = None,
     lens: Array | None = None,
     *rest: Array | None,
+    products: Callable[[int], tuple[Product, Product]] = _plain_products,
+    changes: tuple[Function, Function] | None = None,
 ) -> tuple[Array, ...]:
-    """Sequences that end early keep their last state, and their outputs after it are 0."""
-    dtype, layout, kind = x.dtype, call.attr("layout", 0), call.op.type
+    """Sequences that end early keep their last state, and their outputs after it are 0.
+
+    `products` gives a direction's products with w and with r, `changes` are those of
+    `Cell`.
+    """
+    dtype, layout, kind = x.dtype, call.attr("layout", 0), _kind(call)
     x, w, r = accumulate(x), accumulate(w), accumulate(r)
     direction = call.attr("direction", "forward")
     directions, hidden = DIRECTIONS.get(direction, 0), r.shape[2]
@@ -149,6 +173,8 @@ def _recurrent(
             tuple(np.split(peephole[d], 3)) if peephole is not None else (),
             functions[d],
             call.attr("clip"),
+            *products(d),
+            changes,
         )
         backward = direction == "reverse" or d == 1
         found, state = _unroll(call, cell, x, tuple(s[d] for s in initial), lens, backward)
@@ -169,16 +195,17 @@ def _unroll(
     order = _order(steps, batch, lens) if backward else None
     if order is not None:
         x = np.take_along_axis(x, order[:, :, None], 0)
-    bias, step = STEPS[call.op.type](call, cell)
-    given = x @ cell.w.T + bias
+    bias, step = STEPS[_kind(call)](call, cell)
+    given = cell.inputs(x, cell.w) + bias
     found = np.zeros((steps, batch, cell.r.shape[1]), x.dtype)
     for t in range(steps):
-        after = step(given[t], state)
         if lens is None:
-            state = after
-            found[t] = after[0]
+            state = step(given[t], state)
+            found[t] = state[0]
             continue
         going = (t < lens)[:, None]
+        before = tuple(np.where((t <= lens)[:, None], s, 0) for s in state)
+        after = step(given[t], before)
         state = tuple(np.where(going, new, old) for new, old in zip(after, state, strict=True))
         found[t] = np.where(going, after[0], 0)
     if order is not None:
@@ -193,8 +220,13 @@ def _order(steps: int, batch: int, lens: Array | None) -> Array:
     return np.where(at < ends, ends - 1 - at, at)
 
 
+def _kind(call: Call) -> str:
+    """The operator whose steps these are."""
+    return "LSTM" if call.op.type.endswith("LSTM") else call.op.type
+
+
 def _functions(call: Call, directions: int) -> list[list[Function]]:
-    defaults = DEFAULTS[call.op.type]
+    defaults = DEFAULTS[_kind(call)]
     names = tuple(call.attr("activations") or ()) or defaults * directions
     if call.op.type == "RNN" and len(names) > directions:
         names = names[:directions]
@@ -213,7 +245,7 @@ def _problem(call: Call, message: str) -> Exception:
 
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
-    ("", "LSTM"): (Impl(_recurrent),),
-    ("", "GRU"): (Impl(_recurrent),),
-    ("", "RNN"): (Impl(_recurrent),),
+    ("", "LSTM"): (Impl(layer),),
+    ("", "GRU"): (Impl(layer),),
+    ("", "RNN"): (Impl(layer),),
 }

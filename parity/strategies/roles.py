@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.ir.dims import symbol
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.types import TensorType
 from isomorph.parity.strategies import scales
 
@@ -167,11 +168,13 @@ def _role(op: Op, position: int) -> Role | None:
     if op.key == ("ai.onnx.ml", "DictVectorizer"):
         texts, numbers = op.attr("string_vocabulary", ()), op.attr("int64_vocabulary", ())
         return Role("keys", choices=tuple(numbers), texts=tuple(texts))
-    if op.domain:
-        return None
     kind = scales.kind_of(op, position)
     if kind:
         return Role(kind)
+    if op.domain == DOMAIN:
+        return _microsoft(op, position)
+    if op.domain:
+        return None
     key = (op.type, position)
     if op.type in RECURRENT and position == 4:
         steps = _shape(op.input(0))
@@ -223,6 +226,16 @@ def _role(op: Op, position: int) -> Role | None:
         words = dict.fromkeys(op.attr("pool_int64s") or ())
         return Role("choice", choices=tuple(words)[:MOST_CHOICES]) if words else None
     return Role("count") if key in COUNTS else None
+
+
+def _microsoft(op: Op, position: int) -> Role | None:
+    """The same for onnxruntime's own domain."""
+    match op.type, position:
+        case "DynamicQuantizeLSTM", 4:
+            steps = _shape(op.input(0))
+            return None if steps is None else Role("index", bound=steps[0], offset=-1)
+        case _:
+            return None
 
 
 def _length(value: Value | None) -> Dim:

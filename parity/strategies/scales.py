@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.ir.constants import numbers
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.types import DType, TensorType
 
@@ -31,6 +32,24 @@ ZEROS = {
     "QLinearMatMul": (2, 5, 7),
     "QuantizeLinear": (2,),
 }
+SHARED = frozenset({"DequantizeLinear", "QuantizeLinear"})
+"""Operators that onnxruntime's own domain has, too."""
+SCALES_MICROSOFT = {
+    "DynamicQuantizeLSTM": (8, 10),
+    "DynamicQuantizeMatMul": (2,),
+    "MatMulIntegerToFloat": (2, 3),
+    "QGemm": (1, 4, 7),
+    "QLinearAdd": (1, 4, 6),
+    "QLinearAveragePool": (1, 3),
+    "QLinearGlobalAveragePool": (1, 3),
+    "QLinearLeakyRelu": (1, 3),
+    "QLinearMul": (1, 4, 6),
+    "QLinearSigmoid": (1, 3),
+    "QLinearSoftmax": (1, 3),
+    "QLinearWhere": (2, 5, 7),
+}
+ZEROS_MICROSOFT = {"DynamicQuantizeLSTM": (9, 11)}
+"""onnxruntime takes zero points of one number per column where they are 0."""
 SHARES = {"Bernoulli": (0,), "LinearAttention": (5,)}
 DECAYS = {"LinearAttention": (4,)}
 KINDS = ("scale", "zero", "share", "decay")
@@ -40,7 +59,14 @@ FEW = 16
 
 def kind_of(op: Op, position: int) -> str:
     """One of `KINDS`, where an operand of an op has to be one; else empty."""
-    if op.domain:
+    shared = op.type in SHARED
+    if op.domain == DOMAIN and not shared:
+        if position in SCALES_MICROSOFT.get(op.type, ()):
+            return "scale"
+        if op.type == "QLinearConcat" and position % 3 == 0:
+            return "scale"
+        return "zero" if position in ZEROS_MICROSOFT.get(op.type, ()) else ""
+    if op.domain and not (shared and op.domain == DOMAIN):
         return ""
     if position in SCALES.get(op.type, ()):
         return "scale"

@@ -58,6 +58,12 @@ def is_exact(op: Op) -> bool:
     return found is not None and found not in RULES
 
 
+def jumps(op: Op) -> bool:
+    """Whether the op decides anything by comparing, or by rounding to integers."""
+    known = OPS.get(op.key)
+    return known is not None and (known.jumps or known.tolerance is Tolerance.DISCONTINUOUS)
+
+
 def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype: DType) -> Bound:
     """The bound on one result of an op.
 
@@ -78,4 +84,4 @@ def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype:
     return limits if unit.u > 2.0**-50 else limits.scaled(2.0)
 
 
-__all__ = ["Bound", "bound", "is_exact", "tolerance_of"]
+__all__ = ["Bound", "bound", "is_exact", "jumps", "tolerance_of"]

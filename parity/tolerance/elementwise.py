@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.opdef import OPS
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance import quantized
 from isomorph.parity.tolerance.derivative import carried
@@ -45,10 +46,13 @@ LIBRARY = {
     "Tanh": 5,
 }
 CALLS: dict[str, tuple[str, ...]] = {
+    "BiasGelu": ("Erf",),
     "Celu": ("Exp",),
     "Elu": ("Exp",),
+    "FastGelu": ("Tanh",),
     "Gelu": ("Erf",),
     "Mish": ("Exp", "Log", "Tanh"),
+    "QuickGelu": ("Exp",),
     "Selu": ("Exp",),
     "Sigmoid": ("Exp",),
     "Softplus": ("Exp", "Log"),
@@ -63,6 +67,7 @@ SCALES: dict[str, Callable[[Op, np.ndarray], Any]] = {
     "Erf": lambda _op, _x: 1.0,
     "Gelu": lambda _, x: np.abs(x),
     "Mish": lambda _, x: np.abs(x),
+    "QuickGelu": lambda _, x: np.abs(x),
     "Selu": lambda op, _: abs(op.attr("alpha", 1.6733) * op.attr("gamma", 1.0507)),
     "Sigmoid": lambda _op, _x: 1.0,
     "Softplus": lambda _op, _x: 1.0,
@@ -83,7 +88,7 @@ def count(op: Op) -> float:
 
 def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit) -> Bound:
     """K ulp, one subnormal, and for composed operators k roundings of the operands."""
-    if op.key == ("", "DequantizeLinear"):
+    if op.key in {("", "DequantizeLinear"), (DOMAIN, "DequantizeLinear")}:
         return quantized.product(op, truth, unit)
     k = count(op)
     soft = k * unit.ulp(truth) + unit.tiny

@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.interpret import widen
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import Call
+from isomorph.ir.semantics._integer_products import gemm
+from isomorph.ir.semantics._requantized import REQUANTIZED, Sized
 from isomorph.ir.semantics.quantized import ROUNDED, Unrounded, precision
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isomorph.ir.graph import Op, Value
+    from isomorph.ir.opdef import Key
 
 FLOAT32 = Unit.of(DType.FLOAT32)
 SCALES = {"QLinearConv": (1, 4, 6), "QLinearMatMul": (1, 4, 6)}
@@ -32,6 +36,14 @@ DIGITS = {DType.FLOAT32: 24, DType.FLOAT16: 11, DType.BFLOAT16: 8}
 ZERO = {"QLinearConv": 7, "QLinearMatMul": 7, "QuantizeLinear": 2}
 """The zero point that names the type of the result."""
 DYNAMIC = ("", "DynamicQuantizeLinear")
+SIZED: dict[Key, Callable[..., Any]] = {
+    (DOMAIN, "QGemm"): gemm,
+    **{(DOMAIN, name): function for name, function in REQUANTIZED.items()},
+}
+"""Operators of onnxruntime's own, of which nothing says how halves are rounded, or in what order.
+
+What is rounded is within so many roundings of all that is added up in it.
+"""
 
 
 def between(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -46,11 +58,13 @@ def between(op: Op, operands: Sequence[Any], index: int) -> tuple[np.ndarray, np
     """
     if op.key == DYNAMIC:
         return None if _no_range(np.asarray(operands[0])) else _dynamic(op, operands, index)
-    if op.key not in ROUNDED:
+    if op.key in SIZED:
+        return _sized(op, operands)
+    if _plain(op) not in ROUNDED:
         return None
     with np.errstate(all="ignore"):
         exact = _exact(op, operands)
-        narrow = ROUNDED[op.key](Call(op), *operands).value.astype(np.float64)
+        narrow = ROUNDED[_plain(op)](Call(op), *operands).value.astype(np.float64)
         rounded = np.isfinite(exact.value) & (narrow != exact.value)
         off = np.where(rounded, _roundings(op, operands, exact), 0.0)
         return _both(Call(op, wide=True), exact, off)
@@ -66,7 +80,7 @@ def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
     """Why the elements that differ are determined by nothing; empty when they are determined."""
     if op.key == DYNAMIC:
         return _no_range(np.asarray(operands[0]))
-    if op.key not in ROUNDED:
+    if _plain(op) not in ROUNDED:
         return ""
     with np.errstate(all="ignore"):
         exact = _exact(op, operands)
@@ -76,6 +90,21 @@ def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
     if (scale.astype(np.float64) == 0).any() and not (bad & np.isfinite(exact.value)).any():
         return "the standard leaves a division by a scale of 0 open"
     return ""
+
+
+def _plain(op: Op) -> Key:
+    """The standard's operator that another of the same name is like."""
+    return ("", op.type) if op.key == (DOMAIN, "QuantizeLinear") else op.key
+
+
+def _sized(op: Op, operands: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    call = Call(op, wide=True)
+    with np.errstate(all="ignore"):
+        found = SIZED[op.key](call, *map(_wide, operands))
+        if not isinstance(found, Sized):
+            return None
+        off = gamma(found.roundings, FLOAT32.u) * found.size + FLOAT32.tiny
+        return _both(call, found, off)
 
 
 def _no_range(x: np.ndarray) -> str:
@@ -109,7 +138,7 @@ def _dtype(value: Value | None) -> DType | None:
 
 def _exact(op: Op, operands: Sequence[Any]) -> Unrounded:
     """What is rounded last, in float64, and the type that it is rounded to."""
-    found = ROUNDED[op.key](Call(op, wide=True), *map(_wide, operands))
+    found = ROUNDED[_plain(op)](Call(op, wide=True), *map(_wide, operands))
     zero = operands[ZERO[op.type]] if ZERO[op.type] < len(operands) else None
     return found if zero is None else replace(found, to=DType.of(np.asarray(zero).dtype))
 
@@ -133,7 +162,7 @@ def _roundings(op: Op, operands: Sequence[Any], exact: Unrounded) -> np.ndarray:
     if np.asarray(operands[0]).dtype.kind in "iu":
         return gamma(5, unit.u) * size + unit.tiny
     apart = [np.abs(_wide(v)) for v in operands]
-    largest = ROUNDED[op.key](Call(op, wide=True), *apart).value
+    largest = ROUNDED[_plain(op)](Call(op, wide=True), *apart).value
     return gamma(apart[0].shape[-1] + 5, unit.u) * np.abs(largest) + unit.tiny
 
 

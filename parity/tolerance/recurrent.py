@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import evaluate
-from isomorph.parity.tolerance import conditioning
+from isomorph.parity.tolerance import conditioning, dynamic
 from isomorph.parity.tolerance.units import Bound, Unit
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Op
 
+DYNAMIC = (DOMAIN, "DynamicQuantizeLSTM")
 GATES = 16
 """Units at scale 1 for the functions of one step: three logistic, two hyperbolic, 3 each."""
 
@@ -31,7 +33,9 @@ def bound(
     op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Unit
 ) -> Bound | None:
     """8√K and 2·16 reactions, and the gates' error; hard: K instead of √K, four times the rest."""
-    if op.type not in {"LSTM", "GRU", "RNN"} or not truth.size:
+    if op.key == DYNAMIC and truth.size:
+        return dynamic.lstm(op, operands, truth, index, unit)
+    if op.domain or op.type not in {"LSTM", "GRU", "RNN"} or not truth.size:
         return None
     x, weights, recurrence = (np.asarray(v) for v in operands[:3])
     terms = weights.shape[-1] + recurrence.shape[-1] + 1

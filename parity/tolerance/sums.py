@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.ops._transformer import turned
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import evaluate
 from isomorph.parity.arrays import is_double
+from isomorph.parity.tolerance import integers
 from isomorph.parity.tolerance.units import Bound, Unit, gamma
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ def dot(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Un
     """MatMul, Gemm, Conv, ConvTranspose, Einsum: linear in each operand; `None` for Resize."""
     if op.type == "Resize":  # its scales are no factors: they say where to read
         return None
+    if op.domain == DOMAIN and op.type in integers.RULES:
+        return integers.RULES[op.type](op, operands, truth, unit)
     terms = _products(op, operands, truth)
     return _linear(op, operands, truth, index, unit, terms + 2, 1.0)
 
@@ -137,6 +142,8 @@ def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
     match op.type:
         case "MatMul":
             return max(first.shape[-1], 1)
+        case "FusedMatMul":
+            return max(first.shape[turned(first.ndim, op.attr, "A")[-1]], 1)
         case "Gemm":
             return first.shape[0 if op.attr("transA", 0) else 1] + 1
         case "Conv" if second is not None:
