@@ -34,7 +34,7 @@ CONSTANT_FACTOR = 12.0
 FIRST_PROBES, ALL_PROBES = 6, 40
 HOPELESS = 1e3
 """So far beyond what a few probes allow that more would not explain it; unless something jumps."""
-JUMPING = (Tolerance.DISCONTINUOUS, Tolerance.CONTROL, None)
+JUMPING = (Tolerance.DISCONTINUOUS, Tolerance.SCORES, Tolerance.CONTROL, None)
 FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
 UNDERFLOW = 2.0**-1022

@@ -99,7 +99,8 @@ class Steps:
 
 def jumps(graph: Graph) -> bool:
     """Whether a graph decides anything by comparing or rounding to integers."""
-    return any(tolerance_of(op) is Tolerance.DISCONTINUOUS for _, op in graph.walk())
+    jumping = (Tolerance.DISCONTINUOUS, Tolerance.SCORES)
+    return any(tolerance_of(op) in jumping for _, op in graph.walk())
 
 
 def _explained(plain: Any, optimized: Any, spread: Spread) -> bool:

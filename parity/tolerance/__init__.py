@@ -20,6 +20,7 @@ from isomorph.parity.tolerance import (
     normalization,
     recurrent,
     sampling,
+    scores,
     softmax,
     sums,
 )
@@ -42,6 +43,7 @@ RULES = {
     Tolerance.SAMPLING: sampling.bound,
     Tolerance.ATTENTION: attention.bound,
     Tolerance.LOSS: loss.bound,
+    Tolerance.SCORES: scores.bound,
 }
 """The rule of each class that rounds; every other class is exact on equal operands."""
 
