@@ -15,8 +15,8 @@ import numpy as np
 from isomorph.ir.schema import ML
 from isomorph.parity import known_attention as attention
 from isomorph.parity import known_ml
-from isomorph.parity import known_signal as signal
 from isomorph.parity import known_quantized as quantized
+from isomorph.parity import known_signal as signal
 from isomorph.parity.arrays import is_double
 
 if TYPE_CHECKING:

@@ -47,9 +47,9 @@ def explain(op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit) -> tup
     match op.type:
         case "SVMRegressor" if name != "NONE" and not op.attr("one_class"):
             return _as(op, operands, got, unit, "NONE"), WORDS["never"]
-        case "LinearRegressor" | "TreeEnsembleRegressor" | "TreeEnsemble" if (
-            got.shape[-1] == 1 and name not in {"NONE", "PROBIT"}
-        ):
+        case "LinearRegressor" | "TreeEnsembleRegressor" | "TreeEnsemble" if got.shape[
+            -1
+        ] == 1 and name not in {"NONE", "PROBIT"}:
             return _as(op, operands, got, unit, "NONE"), WORDS["untransformed"]
         case "TreeEnsemble" if name in {"SOFTMAX", "LOGISTIC"}:
             other = "LOGISTIC" if name == "SOFTMAX" else "SOFTMAX"
@@ -83,9 +83,7 @@ def _post_transform(op: Op) -> str:
     return scores.transform_of(Call(op))
 
 
-def _as(
-    op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit, name: str
-) -> np.ndarray:
+def _as(op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit, name: str) -> np.ndarray:
     """Elements that are what another transform gives."""
     kind = op.attributes.get("post_transform")
     value = scores.TRANSFORMS.index(name) if isinstance(kind, int) else name
@@ -116,7 +114,9 @@ def _second(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
     vectors = call.attr("vectors_per_class")
     if labels.size != 2 or (vectors and sum(vectors)):
         return None
-    winners, values = evaluate(op.with_attributes({**op.attributes, "post_transform": "NONE"}), operands)
+    winners, values = evaluate(
+        op.with_attributes({**op.attributes, "post_transform": "NONE"}), operands
+    )
     positive = min(call.attr("coefficients")) >= 0
     second = values.max(1) >= 0.5 if positive else values.max(1) > 0
     return np.where(second, labels[1], winners), WORDS["second"]

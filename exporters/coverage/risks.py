@@ -13,7 +13,7 @@ from isomorph.ir.types import TensorType
 if TYPE_CHECKING:
     from isomorph.exporters.coverage.collect import Collector
     from isomorph.exporters.target import Target
-    from isomorph.ir.graph import Graph, Op
+    from isomorph.ir.graph import Graph
 
 DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
 """Operators whose result shapes depend on the values of their operands, not on shapes alone."""

@@ -120,6 +120,7 @@ _WINDOW = Limitation(
     shown_by=("", "symmetric", "run-time size", "run-time size, symmetric", "one element"),
 )
 
+
 def _repeats_keys(op: Op) -> bool:
     for name, value in op.attributes.items():
         if name.startswith("keys_"):

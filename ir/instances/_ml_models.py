@@ -161,9 +161,7 @@ _SVM_REGRESSOR = (
         for dtypes in [() if kernel == "RBF" else ("float32",)]
     ),
     _model("one class", kernel_type="RBF", n_supports=3, one_class=1, **_VECTORS),
-    _model(
-        "linear", coefficients=(1.0, 0.5), rho=(0.1,), kernel_params=(0.0, 0.0, 0.0)
-    ),
+    _model("linear", coefficients=(1.0, 0.5), rho=(0.1,), kernel_params=(0.0, 0.0, 0.0)),
     _model(
         "LOGISTIC",
         coefficients=(1.0, 0.5),

@@ -108,9 +108,7 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
     ),
     (ML, "FeatureVectorizer"): (
         _use(Arg((3, 2), "T1"), Arg((3, 1), "T1"), main="T1", inputdimensions=(2, 1)),
-        _use(
-            Arg((2, 3), "T1"), Arg((2, 2), "T1"), main="T1", note="cut", inputdimensions=(2, 3)
-        ),
+        _use(Arg((2, 3), "T1"), Arg((2, 2), "T1"), main="T1", note="cut", inputdimensions=(2, 3)),
         _use(Arg((3,), "T1"), Arg((2,), "T1"), main="T1", note="vectors", inputdimensions=(3, 2)),
         _use(Arg((3, 2), "T1"), main="T1", note="one", inputdimensions=(2,)),
     ),

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def weights(call: Call, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients [E, F] and intercepts [E], for an operand [N, F].
 
-    E is the number of targets of a regressor, else as many as the coefficients make.
+    E is the number of targets of a regressor, else that of intercepts, else as many as the
+    coefficients make. Coefficients beyond those are not used: files that have some run elsewhere.
     """
     coefficients = np.array(call.attr("coefficients") or (), x.dtype)
     intercepts = np.array(call.attr("intercepts") or (), x.dtype)
@@ -30,14 +31,14 @@ def weights(call: Call, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     count = call.attr("targets") if call.op.type == "LinearRegressor" else None
     if count is None:
         count = intercepts.size or coefficients.size // max(features, 1)
-    if coefficients.size != count * features:
+    if coefficients.size < count * features:
         raise problem(
             call, f"{coefficients.size} coefficients for {count} scores of {features} features"
         )
     if intercepts.size not in {0, count}:
         raise problem(call, f"{intercepts.size} intercepts for {count} scores")
     found = intercepts if intercepts.size else np.zeros(count, x.dtype)
-    return coefficients.reshape(count, features), found
+    return coefficients[: count * features].reshape(count, features), found
 
 
 def raw(call: Call, x: np.ndarray) -> np.ndarray:

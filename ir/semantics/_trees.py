@@ -232,7 +232,9 @@ def _compare(forest: Forest, at: np.ndarray, value: np.ndarray) -> np.ndarray:
         here = at == node
         taken[here] = np.isin(value[here], members)
     missing = np.isnan(value)
-    return np.where(missing, forest.missing[at] | (taken & (mode == MODES.index("BRANCH_NEQ"))), taken)
+    return np.where(
+        missing, forest.missing[at] | (taken & (mode == MODES.index("BRANCH_NEQ"))), taken
+    )
 
 
 def aggregate(

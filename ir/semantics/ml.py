@@ -221,7 +221,7 @@ def _one_hot(call: Call, x: Any) -> np.ndarray:
     items = x if texts else x.astype(np.int64)
     found = looked_up(items, places, -1, np.dtype(np.int64))
     if not call.attr("zeros") and (found < 0).any():
-        missing = x[found < 0].reshape(-1)[0]
+        missing = x[found < 0].reshape(-1).tolist()[0]
         raise problem(call, f"{missing!r} is no category, and zeros is 0")
     hot = found[..., None] == np.arange(len(categories))
     return hot.astype(call.float_dtype(DType.FLOAT32))

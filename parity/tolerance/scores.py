@@ -1,8 +1,8 @@
 """Scores of trained models: sums of K terms, then a transform.
 
-A sum errs by γ_K Σ|terms| at most and by 4u√K(‖terms‖₂ + |y|) in practice, as any sum does; a kernel
-errs by that of its product, through its own slope. A transform then carries an error e of a score s:
-LOGISTIC by its rise between s − e and s + e, and 4u of rounding (1 − v is subtracted); SOFTMAX by
+A sum errs by γ_K Σ|terms| at most and by 4u√K(‖terms‖₂ + |y|) in practice, as any sum does; a
+kernel errs by that of its product, through its own slope. A transform carries an error e of a
+score s: LOGISTIC by its rise between s − e and s + e, and 4u of rounding (1 − v is subtracted); SOFTMAX by
 2e and what its own roundings do, relative; PROBIT by its rise, and by the square root of what
 4.3u of its middle term leaves, where the terms cancel.
 """
@@ -71,9 +71,7 @@ def raw_error(
     else:
         forest = trees.by_places(call) if kind == "TreeEnsemble" else _by_ids(call)
         size = _weights(call, forest, x)
-        base = (
-            0.0 if kind == "TreeEnsemble" else np.abs(scores_base(call, trees.targets_of(call)))
-        )
+        base = 0.0 if kind == "TreeEnsemble" else np.abs(scores_base(call, trees.targets_of(call)))
         size, terms = size + base, len(forest.roots) + 2
         norm = size
     soft = 4 * u * np.sqrt(terms) * norm + terms * unit.tiny
@@ -153,9 +151,7 @@ def _raw(call: Call, x: np.ndarray) -> np.ndarray:
     rows = scores.rows_of(call, x)
     if kind.startswith("Linear"):
         return linear.raw(call, rows)
-    classes = (
-        scores.labels_of(call, "classlabels_ints").size if kind == "SVMClassifier" else 0
-    )
+    classes = scores.labels_of(call, "classlabels_ints").size if kind == "SVMClassifier" else 0
     found = svm.machine(call, rows, classes)
     kernel = svm.kernels(found, rows)
     if not found.coefficients.size:
@@ -208,9 +204,7 @@ def _carried(
 
 def _logistic(raw: np.ndarray, error: np.ndarray) -> np.ndarray:
     middle = scores.logistic(raw)
-    return np.maximum(
-        scores.logistic(raw + error) - middle, middle - scores.logistic(raw - error)
-    )
+    return np.maximum(scores.logistic(raw + error) - middle, middle - scores.logistic(raw - error))
 
 
 def _coupled(

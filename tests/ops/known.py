@@ -122,7 +122,7 @@ REFERENCE: tuple[Row, ...] = (
         for op in ("FeatureVectorizer", "LinearRegressor", "Normalizer", "SVMRegressor", "Scaler")
     ),
     *(
-        (op, lambda i, d: d != "float32", "scores have the operand's element type")
+        (op, lambda _, d: d != "float32", "scores have the operand's element type")
         for op in ("SVMClassifier", "TreeEnsembleRegressor")
     ),
     (
@@ -153,12 +153,12 @@ REFERENCE: tuple[Row, ...] = (
     ),
     (
         "OneHotEncoder",
-        lambda i, d: i.note == "fractions",
+        lambda i, _: i.note == "fractions",
         "floats are looked up as they are; the definition casts them to integers",
     ),
     (
         "SVMClassifier",
-        lambda i, d: i.note == "three, probabilities",
+        lambda i, _: i.note == "three, probabilities",
         "the products of pairwise probabilities are summed over all pairs (JMLR 5, 2004: of two)",
     ),
     (
@@ -183,7 +183,7 @@ REFERENCE: tuple[Row, ...] = (
                 "two, mixed, second",
             }
         ),
-        "two classes of which one gets votes: scores other than onnxruntime's, or the wrong class's",
+        "two classes of which one gets votes: other scores than onnxruntime's, or of the other class",
     ),
 )
 """Where the reference interpreter is wrong, or has what no definition says."""

@@ -106,8 +106,8 @@ def test_trees_of_both_encodings_agree():
         (
             "LinearRegressor",
             ROWS,
-            {"coefficients": (1.0, 2.0, 3.0)},
-            "3 coefficients for 1 scores of 2 features",
+            {"coefficients": (1.0,)},
+            "1 coefficients for 1 scores of 2 features",
         ),
         ("LabelEncoder", ROWS, {"keys_floats": (1.0,), "values_int64s": (1, 2)}, "1 keys for 2"),
         ("SVMRegressor", ROWS, {"coefficients": (1.0, 2.0)}, "it has no rho"),
@@ -149,10 +149,11 @@ def test_nodes_that_run_in_a_circle_are_told():
     ],
 )
 def test_types_that_do_not_fit_are_told(text: str, words: str):
-    made = parse(HEADER.format(5) + f"g (float[n, 3] x, float[1, 2, 3] c) => (float[] y) {{ {text} }}")
+    made = parse(
+        HEADER.format(5) + f"g (float[n, 3] x, float[1, 2, 3] c) => (float[] y) {{ {text} }}"
+    )
     made.outputs[0].type = None
-    upgrade_types = pytest.raises(TypeInferenceError, match=words)
-    with upgrade_types:
+    with pytest.raises(TypeInferenceError, match=words):
         infer(made)
 
 
@@ -219,7 +220,7 @@ def _upgraded(graph: Graph) -> Graph:
 
 
 def test_a_domain_has_one_version_for_all_of_its_ops():
-    """One LabelEncoder fits version 1, one only version 4: both are written for 4."""
+    """One LabelEncoder fits version 1, one only version 2: both are written for 2."""
     model = parse(
         HEADER.format(1)
         + """g (string[n] x) => (int64[n] y, int64[n] z) {
@@ -271,10 +272,10 @@ MODELS = {
         y = ai.onnx.ml.LabelEncoder<keys_int64s = [2, 5], values_strings = ["B", "A"]>(i)
         h = ai.onnx.ml.OneHotEncoder<cats_int64s = [2, 5, -1]>(i)
     }""",
-    "features": """g (float[n, 3] x, int64[p] i) => (float[n, q] y, float[n, r] z) {
+    "features": """g (float[4, 3] x, int64[p] i) => (float[4, q] y, float[4, r] z) {
         a = ai.onnx.ml.Imputer<imputed_value_floats = [0.5], replaced_value_float = 1.0>(x)
         b = ai.onnx.ml.Binarizer<threshold = 0.25>(a)
-        y = ai.onnx.ml.ArrayFeatureExtractor(b, i)
+        y = ai.onnx.ml.ArrayFeatureExtractor(x, i)
         z = ai.onnx.ml.FeatureVectorizer<inputdimensions = [3, 3]>(a, b)
     }""",
     "words": """g (map(string, float) m) => (float[1, 3] y) {
@@ -310,7 +311,7 @@ FAULTS = {
     "norm": ("logistic", '"L1"', '"L2"'),
     "split": ("forest", "0.25, 0.0", "0.26, 0.0"),
     "way": ("forest", "nodes_truenodeids = [1,", "nodes_truenodeids = [2,"),
-    "comparison": ("forest", "BRANCH_LEQ", "BRANCH_LT"),
+    "comparison": ("forest", "BRANCH_LEQ", "BRANCH_GT"),
     "vote": ("forest", "[0, 1, 2, 0]", "[0, 1, 2, 1]"),
     "base": ("forest", "0.2, 0.0]", "0.2001, 0.0]"),
     "transform": ("forest", '"SOFTMAX"', '"LOGISTIC"'),
@@ -337,9 +338,6 @@ def test_planted_faults_are_found(tmp_path: Path, fault: str):
     assert verdict.status is Status.FAIL, verdict
 
 
-DEVIATES = ("key_twice", "SOFTMAX", "LOGISTIC", "one target, LOGISTIC", "one, LOGISTIC")
-
-
 @pytest.mark.parametrize(
     ("op", "note"),
     [
@@ -360,4 +358,4 @@ def test_what_onnxruntime_does_otherwise_is_its_own(tmp_path: Path, op: str, not
     onnx.save(to_proto(graph, make_target(17)), path)
     verdict = isomorph.verify(path, path, cases=20, samples=[feeds])
     assert verdict.status is Status.PASS, verdict
-    assert Status.RUNTIME in {o.status for o in verdict.outputs}
+    assert Status.RUNTIME in {n.status for n in verdict.nodes}

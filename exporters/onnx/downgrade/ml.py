@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     Change = Callable[[Op, Mapping[str, Attribute]], Attributes]
 
 LISTS = {DType.FLOAT32: "floats", DType.INT64: "int64s", DType.STRING: "strings"}
-DEFAULTS = {DType.FLOAT32: "default_float", DType.INT64: "default_int64"}
+DEFAULTS = {
+    DType.FLOAT32: "default_float",
+    DType.INT64: "default_int64",
+    DType.STRING: "default_string",
+}
 
 
 def _as_lists(op: Op, given: Mapping[str, Attribute]) -> Attributes:
@@ -39,12 +43,9 @@ def _as_lists(op: Op, given: Mapping[str, Attribute]) -> Attributes:
         if tensor.dtype not in LISTS:
             refuse(op, f"LabelEncoder-2 has no {what} of {tensor.dtype}")
         made[f"{what}_{LISTS[tensor.dtype]}"] = tuple(tensor.numpy().reshape(-1).tolist())
-        default = made.pop("default_tensor", None)
-        if what == "values" and isinstance(default, Weight):
-            name = DEFAULTS.get(tensor.dtype, "default_string")
-            made[name] = default.numpy().reshape(-1)[0].item() if name != "default_string" else str(
-                default.numpy().reshape(-1)[0]
-            )
+        default = made.pop("default_tensor", None) if what == "values" else None
+        if isinstance(default, Weight):
+            (made[DEFAULTS[tensor.dtype]],) = default.numpy().reshape(-1).tolist()
     made.pop("default_tensor", None)
     return made
 
