@@ -36,7 +36,7 @@ WORDS = {
     "[onnxruntime/core/providers/cpu/ml/svmclassifier.cc, ChooseClass]",
     "first": "of a key that occurs twice the first value counts, and before version 4 NaN is no "
     "key [onnxruntime/core/providers/cpu/ml/label_encoder.h]",
-    "text": 'texts that a sparse map lacks are "0.f" [onnxruntime/core/providers/cpu/ml/cast_map.h]',
+    "text": 'texts that a sparse map lacks are "0.f" [core/providers/cpu/ml/cast_map.h]',
 }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DATA_DEPENDENT = frozenset({"Compress", "NonMaxSuppression", "NonZero", "StringSplit", "Unique"})
 """Operators whose result shapes depend on the values of their operands, not on shapes alone."""
 
+
 def risks(graph: Graph, target: Target, found: Collector, memory: int | None = None) -> None:
     """Note the risks of a graph at a target, subgraphs included.
 

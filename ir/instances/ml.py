@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 NAN = float("nan")
 
 
-def _use(*args: Arg, note: str = "", main: str = "T", dtypes: tuple[str, ...] = (), **given: Any):
+def _use(
+    *args: Arg, note: str = "", main: str = "T", dtypes: tuple[str, ...] = (), **given: Any
+) -> Instance:
     return Instance(args, given, main=main, note=note, dtypes=dtypes)
 
 
@@ -65,18 +67,18 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
         _use(Arg((), values=2), note="scalar", threshold=1.5),
         _use(Arg((0, 2)), note="empty"),
     ),
-    (ML, "Imputer"): tuple(
-        _use(Arg((3, 2), values=(0, 1, 2, 3, 0, 1)), note=note, dtypes=dtypes, **given)
-        for dtypes, kind, wide in (
-            (("float32", "float64"), "float", "floats"),
-            (("int64", "int32"), "int64", "int64s"),
-        )
-        for note, given in (
-            (kind, {f"imputed_value_{wide}": (7, 9), f"replaced_value_{kind}": 1}),
-            (f"{kind}, one value", {f"imputed_value_{wide}": (7,)}),
-        )
-    )
-    + (
+    (ML, "Imputer"): (
+        *tuple(
+            _use(Arg((3, 2), values=(0, 1, 2, 3, 0, 1)), note=note, dtypes=dtypes, **given)
+            for dtypes, kind, wide in (
+                (("float32", "float64"), "float", "floats"),
+                (("int64", "int32"), "int64", "int64s"),
+            )
+            for note, given in (
+                (kind, {f"imputed_value_{wide}": (7, 9), f"replaced_value_{kind}": 1}),
+                (f"{kind}, one value", {f"imputed_value_{wide}": (7,)}),
+            )
+        ),
         _use(
             Arg((2, 2), values=(NAN, 1.5, 0, NAN)),
             note="NaN",

@@ -65,9 +65,9 @@ def _per_feature(*names: str) -> ShapeRule:
         features = shape[-1] if shape else 1
         for name in names:
             given = ctx.attr(name)
-            if shape is not None and isinstance(features, int) and given:
-                if len(given) not in {1, features}:
-                    raise ctx.error(f"{len(given)} numbers in {name} for {features} features")
+            fits = not given or not isinstance(features, int) or len(given) in {1, features}
+            if shape is not None and not fits:
+                raise ctx.error(f"{len(given)} numbers in {name} for {features} features")
         dtype = ctx.dtype(0) if ctx.op.type == "Imputer" else FLOAT
         return (None if dtype is None else TensorType(dtype, shape),)
 

@@ -1,8 +1,9 @@
 """Tree ensembles: every row walks down every tree at once, one level a step.
 
 The three operators say the same in two encodings, and are read into one `Forest`. A target that
-no leaf votes for has 0, whatever the function; base values are added last. Of the scores of two
-classes of which one alone gets votes the definition says nothing: what stands here is onnxruntime's.
+no leaf votes for has 0, whatever the function; base values are added last. Of two classes of which
+one alone gets votes the definition says nothing: the scores here are onnxruntime's. NaN goes the
+way that nodes_missing_value_tracks_true says, else where its comparison leads, as everywhere else.
 """
 
 from __future__ import annotations

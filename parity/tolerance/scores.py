@@ -2,9 +2,9 @@
 
 A sum errs by γ_K Σ|terms| at most and by 4u√K(‖terms‖₂ + |y|) in practice, as any sum does; a
 kernel errs by that of its product, through its own slope. A transform carries an error e of a
-score s: LOGISTIC by its rise between s − e and s + e, and 4u of rounding (1 − v is subtracted); SOFTMAX by
-2e and what its own roundings do, relative; PROBIT by its rise, and by the square root of what
-4.3u of its middle term leaves, where the terms cancel.
+score s: LOGISTIC by its rise between s − e and s + e, and 4u of rounding (1 − v is subtracted);
+SOFTMAX by 2e and what its own roundings do, relative; PROBIT by its rise, and by the square root of
+what 4.3u of its middle term leaves, where the terms cancel.
 """
 
 from __future__ import annotations

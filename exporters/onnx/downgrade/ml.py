@@ -62,7 +62,7 @@ def _as_classes(op: Op, given: Mapping[str, Attribute]) -> Attributes:
         if places == tuple(range(len(words))) and len(set(words)) == len(words):
             known = op.attr(default) if default not in given else given[default]
             return {"classes_strings": words, default: known}
-    refuse(op, "LabelEncoder-1 has texts alone, numbered from 0 on")
+    return refuse(op, "LabelEncoder-1 has texts alone, numbered from 0 on")
 
 
 def _single(op: Op, given: Mapping[str, Attribute]) -> Attributes:
