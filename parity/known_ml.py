@@ -30,8 +30,9 @@ WORDS = {
     "[onnxruntime/core/providers/cpu/ml/ml_common.h, POST_EVAL_TRANSFORM]",
     "base": "a target without votes has no base value "
     "[onnxruntime/core/providers/cpu/ml/tree_ensemble_aggregator.h]",
-    "votes": "classes that get no vote are passed over, and of two classes that both may get some "
-    "the label is 1 or 0 [onnxruntime/core/providers/cpu/ml/tree_ensemble_aggregator.h]",
+    "votes": "classes that get no vote are passed over; of two classes that both may get some the "
+    "label is 1 or 0, and the scores are -s and s where the first alone gets some "
+    "[onnxruntime/core/providers/cpu/ml/tree_ensemble_aggregator.h]",
     "second": "a linear machine of two classes says the second whenever some score is above 0 "
     "[onnxruntime/core/providers/cpu/ml/svmclassifier.cc, ChooseClass]",
     "first": "of a key that occurs twice the first value counts, and before version 4 NaN is no "
@@ -56,6 +57,8 @@ def explain(op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit) -> tup
             return _as(op, operands, got, unit, other), WORDS["swapped"]
         case "TreeEnsembleRegressor" if name == "NONE":
             return _unvoted(op, operands) & (got == 0), WORDS["base"]
+        case "TreeEnsembleClassifier" if name in {"NONE", "LOGISTIC"} and got.shape[-1] == 2:
+            return _first_alone(op, operands, got, unit), WORDS["votes"]
         case _:
             return none, ""
 
@@ -106,6 +109,20 @@ def _votes(op: Op, operands: Sequence[Any]) -> np.ndarray:
 
 def _unvoted(op: Op, operands: Sequence[Any]) -> np.ndarray:
     return ~_votes(op, operands)
+
+
+def _first_alone(op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit) -> np.ndarray:
+    """Of two classes that both may get votes, rows where the first alone does: -s and s."""
+    call = Call(op, wide=True)
+    if len(set(call.attr("class_ids") or ())) < 2 or call.attr("base_values"):
+        return np.zeros(got.shape, bool)
+    score = trees.summed(call, operands[0])[:, :1]
+    _, error, _, _ = tolerance.raw_error(call, np.asarray(operands[0]), unit)
+    other = np.concatenate([-score, score], 1)
+    if _post_transform(op) == "LOGISTIC":
+        other = scores.logistic(other)
+    near = np.abs(got - other) <= error[:, :1] + 4 * unit.u * np.maximum(1.0, np.abs(other))
+    return near & ~_votes(op, operands)[:, 1:]
 
 
 def _second(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:

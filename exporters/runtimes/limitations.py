@@ -7,7 +7,7 @@ holds of the installed release fails one (`tests/exporters/runtimes/test_limitat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from isomorph.exporters.runtimes.tables import type_text
 from isomorph.ir.constants import integers, numbers
@@ -16,7 +16,7 @@ from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from isomorph.ir.graph import Op
     from isomorph.ir.opdef import Key
@@ -124,8 +124,9 @@ _WINDOW = Limitation(
 def _repeats_keys(op: Op) -> bool:
     for name, value in op.attributes.items():
         if name.startswith("keys_"):
-            keys = value.numpy().reshape(-1).tolist() if isinstance(value, Weight) else value
-            if isinstance(keys, list | tuple) and len(set(keys)) < len(keys):
+            given = value.numpy().reshape(-1).tolist() if isinstance(value, Weight) else value
+            keys = list(cast("Iterable[Any]", given))
+            if len(set(keys)) < len(keys):
                 return True
     return False
 

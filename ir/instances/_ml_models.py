@@ -45,9 +45,12 @@ def _classes(note: str, **given: Any) -> Instance:
 
 # -- linear models ------------------------------------------------------------------------------
 
-_TWO = {"coefficients": (0.1, 0.2), "intercepts": (0.05,)}
-_THREE = {"coefficients": (0.1, 0.2, -0.3, 0.4, 0.5, -0.6), "intercepts": (0.05, -0.1, 0.2)}
-_REGRESSION = {**_THREE, "targets": 3}
+_TWO: dict[str, Any] = {"coefficients": (0.1, 0.2), "intercepts": (0.05,)}
+_THREE: dict[str, Any] = {
+    "coefficients": (0.1, 0.2, -0.3, 0.4, 0.5, -0.6),
+    "intercepts": (0.05, -0.1, 0.2),
+}
+_REGRESSION: dict[str, Any] = {**_THREE, "targets": 3}
 
 _LINEAR_CLASSIFIER = (
     _classes("three", classlabels_ints=(3, 7, 9), **_THREE),
@@ -99,14 +102,14 @@ _LINEAR_REGRESSOR = (
 
 # -- support vector machines --------------------------------------------------------------------
 
-_VECTORS = {
+_VECTORS: dict[str, Any] = {
     "coefficients": (1.0, 0.5, -1.0),
     "support_vectors": (1.0, 0.0, 0.0, 1.0, 1.0, 1.0),
     "rho": (0.1,),
     "kernel_params": (0.5, 1.0, 3.0),
 }
-_PAIR = {**_VECTORS, "vectors_per_class": (2, 1), "classlabels_ints": (3, 7)}
-_TRIPLE = {
+_PAIR: dict[str, Any] = {**_VECTORS, "vectors_per_class": (2, 1), "classlabels_ints": (3, 7)}
+_TRIPLE: dict[str, Any] = {
     **_VECTORS,
     "coefficients": (1.0, 0.5, -1.0, -0.3, 0.2, -0.7),
     "vectors_per_class": (1, 1, 1),
@@ -114,7 +117,7 @@ _TRIPLE = {
     "classlabels_strings": WORDS,
     "kernel_type": "RBF",
 }
-_LINE = {
+_LINE: dict[str, Any] = {
     "coefficients": (1.0, 0.5, -1.0, 0.2, 0.3, 0.3),
     "rho": (0.1,),
     "kernel_params": (0.0, 0.0, 0.0),
@@ -174,7 +177,7 @@ _SVM_REGRESSOR = (
 
 # -- trees --------------------------------------------------------------------------------------
 
-_NODES = {
+_NODES: dict[str, Any] = {
     "nodes_treeids": (0, 0, 0, 1, 1, 1, 1, 1),
     "nodes_nodeids": (0, 1, 2, 0, 1, 2, 3, 4),
     "nodes_featureids": (0, 0, 0, 1, 0, 0, 0, 0),
@@ -201,8 +204,8 @@ def _doubles(*values: float) -> Weight:
 
 
 _MIXED, _POSITIVE = (0.1, 0.2, -0.4, 0.8, 0.3), (0.1, 0.2, 0.4, 0.8, 0.3)
-_ONE_TARGET = {**_NODES, **_votes("target", (0,) * 5, _MIXED), "n_targets": 1}
-_EVERY = {
+_ONE_TARGET: dict[str, Any] = {**_NODES, **_votes("target", (0,) * 5, _MIXED), "n_targets": 1}
+_EVERY: dict[str, Any] = {
     **_NODES,
     "target_treeids": (0, 0, 0, 0, 1, 1, 1),
     "target_nodeids": (1, 1, 2, 2, 1, 3, 4),

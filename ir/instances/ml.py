@@ -52,6 +52,17 @@ def _map(
     return Instance((arg,), given, main="T1", note=note, dtypes=dtypes)
 
 
+def _imputers(dtypes: tuple[str, ...], kind: str) -> tuple[Instance, ...]:
+    """Uses for floats, or for whole numbers."""
+    both: dict[str, Any] = {f"imputed_value_{kind}s": (7, 9), f"replaced_value_{kind}": 1}
+    one: dict[str, Any] = {f"imputed_value_{kind}s": (7,)}
+    arg = Arg((3, 2), values=(0, 1, 2, 3, 0, 1))
+    return (
+        _use(arg, note=kind, dtypes=dtypes, **both),
+        _use(arg, note=f"{kind}, one value", dtypes=dtypes, **one),
+    )
+
+
 INSTANCES: dict[Key, tuple[Instance, ...]] = {
     (ML, "ArrayFeatureExtractor"): (
         _use(Arg((3, 4)), Arg((2,), "int64", (3, 1))),
@@ -68,17 +79,8 @@ INSTANCES: dict[Key, tuple[Instance, ...]] = {
         _use(Arg((0, 2)), note="empty"),
     ),
     (ML, "Imputer"): (
-        *tuple(
-            _use(Arg((3, 2), values=(0, 1, 2, 3, 0, 1)), note=note, dtypes=dtypes, **given)
-            for dtypes, kind, wide in (
-                (("float32", "float64"), "float", "floats"),
-                (("int64", "int32"), "int64", "int64s"),
-            )
-            for note, given in (
-                (kind, {f"imputed_value_{wide}": (7, 9), f"replaced_value_{kind}": 1}),
-                (f"{kind}, one value", {f"imputed_value_{wide}": (7,)}),
-            )
-        ),
+        *_imputers(("float32", "float64"), "float"),
+        *_imputers(("int64", "int32"), "int64"),
         _use(
             Arg((2, 2), values=(NAN, 1.5, 0, NAN)),
             note="NaN",

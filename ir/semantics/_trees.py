@@ -252,7 +252,7 @@ def aggregate(
     merge = {"MIN": np.minimum, "MAX": np.maximum}.get(how, np.add)
     merge.at(value, (forest.voter, forest.target), weight)
     voted = counts[at].sum(1)
-    found = merge.reduce(value[at], axis=1, initial=dtype.type(start))
+    found: np.ndarray = merge.reduce(value[at], axis=1, initial=dtype.type(start))
     found = np.where(voted > 0, found, dtype.type(0))
     if how == "AVERAGE":
         found = found / dtype.type(forest.roots.size)
@@ -280,6 +280,7 @@ def base_of(call: Call, targets: int, dtype: np.dtype[Any]) -> np.ndarray:
 def summed(call: Call, x: Any) -> np.ndarray:
     """Scores [N, E] before the transform, of any of the three operators."""
     rows = rows_of_trees(call, x)
+    how: str
     if call.op.type == "TreeEnsemble":
         forest, how = by_places(call), AGGREGATES[call.attr("aggregate_function")]
         dtype = rows.dtype

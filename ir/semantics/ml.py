@@ -5,7 +5,7 @@ Of keys that occur twice the last one counts (LabelEncoder-4); before, the defin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -81,6 +81,7 @@ def _normalize(call: Call, x: Any) -> np.ndarray:
     if x.ndim not in {1, 2}:
         raise problem(call, f"its operand has shape {x.shape}; a vector or a matrix was expected")
     x, norm = x.astype(call.float_dtype(DType.FLOAT32)), call.attr("norm")
+    divisor: np.ndarray
     match norm:
         case "MAX":
             divisor = x.max(-1, keepdims=True, initial=-np.inf)
@@ -183,8 +184,9 @@ def _kept(op: Op, choose: Callable[[np.ndarray], list[int]]) -> Op:
         if name.startswith(("keys_", "values_")):
             if isinstance(value, Weight):
                 made[name] = Weight.of(value.numpy().reshape(-1)[places], value.dtype)
-            elif isinstance(value, tuple):
-                made[name] = tuple(value[n] for n in places)
+            else:
+                listed = cast("tuple[Any, ...]", value)
+                made[name] = tuple(listed[n] for n in places)
     return op.with_attributes(made)
 
 

@@ -347,6 +347,7 @@ def test_planted_faults_are_found(tmp_path: Path, fault: str):
         ("SVMRegressor", "LOGISTIC"),
         ("TreeEnsemble", "SOFTMAX"),
         ("TreeEnsembleClassifier", "three, none above 0"),
+        ("TreeEnsembleClassifier", "two, both"),
         ("TreeEnsembleRegressor", "one target, LOGISTIC"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from isomorph.ir.versions import InexpressibleError
 from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from isomorph.ir.graph import Attribute, Graph, Op
     from isomorph.ir.opdef import Key
@@ -56,9 +56,9 @@ def _as_classes(op: Op, given: Mapping[str, Attribute]) -> Attributes:
         ("keys_strings", "values_int64s", "default_int64"),
         ("values_strings", "keys_int64s", "default_string"),
     ):
-        words, places = given.get(texts), given.get(numbers)
-        if not isinstance(words, tuple) or not isinstance(places, tuple):
+        if texts not in given or numbers not in given:
             continue
+        words, places = (tuple(cast("Iterable[Any]", given[n])) for n in (texts, numbers))
         if places == tuple(range(len(words))) and len(set(words)) == len(words):
             known = op.attr(default) if default not in given else given[default]
             return {"classes_strings": words, default: known}
