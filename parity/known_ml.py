@@ -74,7 +74,7 @@ def instead(op: Op, operands: Sequence[Any], index: int) -> tuple[Any, str] | No
             return _voted(op, operands)
         case "CastMap" if op.attr("map_form") == "SPARSE" and op.attr("cast_to") == "TO_STRING":
             found = np.asarray(evaluate(op, operands)[0], object)
-            held = np.isin(np.arange(found.shape[1]), list(operands[0]))
+            held = np.array([place in operands[0] for place in range(found.shape[1])], bool)
             return np.where(held, found, "0.f"), WORDS["text"]
         case _:
             return None
@@ -136,7 +136,8 @@ def _second(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
     )
     positive = min(call.attr("coefficients")) >= 0
     second = values.max(1) >= 0.5 if positive else values.max(1) > 0
-    return np.where(second, labels[1], winners), WORDS["second"]
+    found: Any = np.where(second, labels[1], winners)
+    return found, WORDS["second"]
 
 
 def _voted(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
@@ -150,5 +151,5 @@ def _voted(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
         return labels[np.where(voted, sums, -np.inf).argmax(1)], WORDS["votes"]
     if len(set(call.attr("class_ids") or ())) == 1 or labels.dtype.kind != "i":
         return None
-    decides = np.where(voted[:, 1], sums[:, 1], sums[:, 0])
+    decides: np.ndarray = np.where(voted[:, 1], sums[:, 1], sums[:, 0])
     return (decides > 0).astype(np.int64), WORDS["votes"]

@@ -214,6 +214,13 @@ _EVERY: dict[str, Any] = {
     "n_targets": 2,
 }
 """Both targets get a vote whatever the row."""
+
+
+def _first(mode: str) -> dict[str, Any]:
+    """The same with another comparison at the first node."""
+    return {**_ONE_TARGET, "nodes_modes": (mode, *_NODES["nodes_modes"][1:])}
+
+
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 
 _TREE_REGRESSOR = (
@@ -250,7 +257,7 @@ _TREE_REGRESSOR = (
             mode,
             dtypes=("float32",),
             values=(0.25, 2.0, 0.5, 2.0, 0.0, 2.0),
-            **{**_ONE_TARGET, "nodes_modes": (mode, *_NODES["nodes_modes"][1:])},
+            **_first(mode),
         )
         for mode in _MODES
     ),

@@ -50,7 +50,8 @@ def transformed(name: str, x: np.ndarray) -> np.ndarray:
             counted = np.abs(x) > x.dtype.type(ZERO)
             largest = _largest(x)
             total = np.where(counted, np.exp(x - largest), 0).sum(-1, keepdims=True)
-            return np.where(counted, np.exp(x - largest), x * np.exp(-largest)) / total
+            shares: Any = np.where(counted, np.exp(x - largest), x * np.exp(-largest))
+            return shares / total
         case "PROBIT":
             return probit(x)
         case _:

@@ -280,17 +280,19 @@ def base_of(call: Call, targets: int, dtype: np.dtype[Any]) -> np.ndarray:
 def summed(call: Call, x: Any) -> np.ndarray:
     """Scores [N, E] before the transform, of any of the three operators."""
     rows = rows_of_trees(call, x)
-    how: str
     if call.op.type == "TreeEnsemble":
-        forest, how = by_places(call), AGGREGATES[call.attr("aggregate_function")]
+        forest, how = by_places(call), AGGREGATES[int(call.attr("aggregate_function"))]
         dtype = rows.dtype
     else:
         regressor = call.op.type == "TreeEnsembleRegressor"
         forest = by_ids(call, "target" if regressor else "class")
-        how = call.attr("aggregate_function") if regressor else "SUM"
+        how = str(call.attr("aggregate_function")) if regressor else "SUM"
         dtype = call.float_dtype(DType.FLOAT32)
     if how not in AGGREGATES:
-        raise problem(call, f"aggregate_function {how!r}; one of {', '.join(AGGREGATES)} expected")
+        given: Any = how
+        raise problem(
+            call, f"aggregate_function {given!r}; one of {', '.join(AGGREGATES)} expected"
+        )
     targets = targets_of(call)
     found, _ = aggregate(call, forest, leaves(call, forest, rows), how, targets, dtype)
     return found if call.op.type == "TreeEnsemble" else found + base_of(call, targets, dtype)

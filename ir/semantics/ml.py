@@ -91,7 +91,8 @@ def _normalize(call: Call, x: Any) -> np.ndarray:
             divisor = np.sqrt((x * x).sum(-1, keepdims=True))
         case _:
             raise problem(call, f"norm {norm!r}; MAX, L1 or L2 was expected")
-    return np.where(divisor == 0, x, x / divisor)
+    found: Any = np.where(divisor == 0, x, x / divisor)
+    return found
 
 
 def _scale(call: Call, x: Any) -> np.ndarray:
@@ -113,7 +114,7 @@ def looked_up(x: Any, known: Mapping[Any, Any], default: Any, dtype: np.dtype[An
     items = x.reshape(-1).tolist()
     if x.dtype.kind == "f":
         items = [None if v != v else v for v in items]  # noqa: PLR0124 - NaN
-    found = np.empty(len(items), dtype)
+    found: np.ndarray = np.empty(len(items), dtype)
     for place, item in enumerate(items):
         found[place] = known.get(item, default)
     return found.reshape(x.shape)
