@@ -6,7 +6,7 @@ numbers; a result is explained when it is that one, within that one's own bound.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -136,8 +136,7 @@ def _second(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
     )
     positive = min(call.attr("coefficients")) >= 0
     second = values.max(1) >= 0.5 if positive else values.max(1) > 0
-    found: Any = np.where(second, labels[1], winners)
-    return found, WORDS["second"]
+    return cast("Any", np.where(second, labels[1], winners)), WORDS["second"]
 
 
 def _voted(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:

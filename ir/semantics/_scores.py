@@ -50,12 +50,16 @@ def transformed(name: str, x: np.ndarray) -> np.ndarray:
             counted = np.abs(x) > x.dtype.type(ZERO)
             largest = _largest(x)
             total = np.where(counted, np.exp(x - largest), 0).sum(-1, keepdims=True)
-            shares: Any = np.where(counted, np.exp(x - largest), x * np.exp(-largest))
-            return shares / total
+            powers = np.exp(x - largest)
+            return _chosen(counted, powers, x * np.exp(-largest)) / total
         case "PROBIT":
             return probit(x)
         case _:
             return x
+
+
+def _chosen(where: np.ndarray, one: np.ndarray, other: Any) -> np.ndarray:
+    return np.where(where, one, other)
 
 
 def _largest(x: np.ndarray) -> Any:

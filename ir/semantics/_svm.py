@@ -174,7 +174,7 @@ def probabilities(call: Call, sums: np.ndarray, classes: int) -> np.ndarray:
 def coupled(ratio: np.ndarray) -> np.ndarray:
     """The distribution nearest to pairwise probabilities r[n, i, j], row by row."""
     count, classes = ratio.shape[:2]
-    places: Any = np.arange(classes)
+    places = list(range(classes))
     form = -np.swapaxes(ratio, 1, 2) * ratio
     form[:, places, places] = (ratio * ratio).sum(1)
     found = np.full((count, classes), 1 / classes, ratio.dtype)

@@ -91,8 +91,7 @@ def _normalize(call: Call, x: Any) -> np.ndarray:
             divisor = np.sqrt((x * x).sum(-1, keepdims=True))
         case _:
             raise problem(call, f"norm {norm!r}; MAX, L1 or L2 was expected")
-    found: Any = np.where(divisor == 0, x, x / divisor)
-    return found
+    return cast("np.ndarray", np.where(divisor == 0, x, x / divisor))
 
 
 def _scale(call: Call, x: Any) -> np.ndarray:
