@@ -153,6 +153,12 @@ class Op:
                 return found
         return default
 
+    def with_attributes(self, attributes: dict[str, Attribute]) -> Op:
+        """An op like this one but for its attributes; it is in no graph."""
+        made = Op(self.domain, self.type, self.version, self.inputs, attributes, self.captures)
+        made.outputs = self.outputs
+        return made
+
     def input(self, index: int) -> Value | None:
         """The operand at a position, `None` when absent or past the end."""
         return self.inputs[index] if index < len(self.inputs) else None

@@ -38,6 +38,7 @@ FAMILIES = (
     "signal",
     "image",
     "microsoft",
+    "ml",
 )
 """Every family that has a table; a new family is one more word here and its files."""
 
@@ -65,6 +66,8 @@ class Tolerance(Enum):
     """Sums over roots of unity, and the windows that go before them."""
     SAMPLING = auto()
     """Weighted elements from places that operands say: what an error of the place does counts."""
+    SCORES = auto()
+    """Products or votes summed to scores, and transformed; labels that the sums decide."""
     DISCONTINUOUS = auto()
     """Exact but for decisions whose margin lies within the operands' bound."""
     RANDOM = auto()

@@ -5,6 +5,7 @@ Of domains that onnx does not define, `ir/schema_microsoft.py` has definitions.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 CANONICAL = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1}
 """The opset that every op is upgraded to first. A constant of ours: never what is installed."""
+
+ML = "ai.onnx.ml"
 
 LOWEST_READ = 6
 """The lowest opset of the default domain that the front end upgrades from."""
@@ -90,7 +93,10 @@ def normal_domain(domain: str) -> str:
 
 @cache
 def versions(domain: str, name: str) -> tuple[int, ...]:
-    """Every version at which an operator was defined or changed, ascending; empty if unknown."""
+    """Every version at which an operator was defined or changed, ascending; empty if unknown.
+
+    In ai.onnx.ml a deprecation is no version: models keep what they use, and run.
+    """
     return _history().get((domain, name), ())
 
 
@@ -123,7 +129,10 @@ def schema(domain: str, name: str, opset: int) -> Schema | None:
         min_outputs=raw.min_output,
         max_outputs=raw.max_output,
         attributes={n: _attribute(a) for n, a in raw.attributes.items()},
-        type_vars={c.type_param_str: frozenset(c.allowed_type_strs) for c in raw.type_constraints},
+        type_vars={
+            c.type_param_str: frozenset(map(_spelled, c.allowed_type_strs))
+            for c in raw.type_constraints
+        },
         deterministic=raw.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
         doc=raw.doc or "",
     )
@@ -202,10 +211,33 @@ def _raw(domain: str, name: str, since: int) -> Any:
 
 
 @cache
+def ended(domain: str, name: str) -> int | None:
+    """The version at which an operator was deprecated, if it was."""
+    known = onnx.defs.get_all_schemas_with_history()
+    found = [
+        s.since_version
+        for s in known
+        if (s.domain, s.name) == (domain, name)
+        and s.deprecated
+        and s.since_version <= CANONICAL.get(domain, s.since_version)
+    ]
+    return min(found, default=None)
+
+
+@cache
+def imported(domain: str, name: str) -> int:
+    """The newest version of a domain that means an operator's canonical one, and not as an end."""
+    newest, end = CANONICAL.get(domain, 1), ended(domain, name)
+    return newest if domain != ML or end is None else min(newest, end - 1)
+
+
+@cache
 def _history() -> dict[tuple[str, str], tuple[int, ...]]:
     found: dict[tuple[str, str], list[int]] = {}
     for s in onnx.defs.get_all_schemas_with_history():
         limit = CANONICAL.get(s.domain)
+        if s.domain == ML and s.deprecated:
+            continue
         if limit is None or s.since_version <= limit:
             found.setdefault((s.domain, s.name), []).append(s.since_version)
     own = {(microsoft.DOMAIN, n): (microsoft.VERSION,) for n in microsoft.DEFINITIONS}
@@ -258,6 +290,11 @@ def _own_operand(text: str, kinds: dict[str, frozenset[str]]) -> Operand:
 
 def _plain(default: Any) -> Any:
     return None if default is microsoft.REQUIRED else default
+
+
+def _spelled(name: str) -> str:
+    """A type's name in the spelling of operands: constraints leave the tensors of maps out."""
+    return re.sub(r"map\((\w+), (\w+)\)", r"map(\1,tensor(\2))", name)
 
 
 def _formal(operands: tuple[Operand, ...], index: int) -> Operand | None:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.opdef import Tolerance
 from isomorph.ir.types import DType
 from isomorph.parity import known, known_forms
 from isomorph.parity.arrays import is_list, is_map, is_tensor
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import stacked
-from isomorph.parity.tolerance import quantized
+from isomorph.parity.tolerance import quantized, scores, tolerance_of
 from isomorph.parity.verdict import Status
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any, index: int =
         if index and got.dtype.kind == "f":
             return Finding()
         return Finding(Status.AMBIGUOUS, f"rounding decides between neighbours: {problem}")
+    if tolerance_of(op) is Tolerance.SCORES and scores.undecided(op, operands, bad):
+        return Finding(Status.AMBIGUOUS, f"rounding decides between labels: {problem}")
     words = known.explain_exact(op, operands, got, wanted)
     if words:
         return Finding(Status.RUNTIME, words)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.ir.schema import ML
 from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.parity import known_attention as attention
+from isomorph.parity import known_ml
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_signal as signal
 from isomorph.parity.arrays import is_double
@@ -76,6 +78,10 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
             if covered.any():
                 found |= covered
                 words.append(f"{row.what} [{row.citation}]")
+        if case.op.domain == ML:
+            covered, said = known_ml.explain(case.op, case.operands, case.got, case.unit)
+            found |= covered
+            words += [said] if covered.any() else []
     return found, "; ".join(words)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.schema import ML
+from isomorph.parity import known_ml
 from isomorph.parity.arrays import is_list, is_tensor
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 def explain(op: Op, operands: Sequence[Any], got: Any, index: int) -> str:
     """The words for a known deviation that gives exactly this; empty when none does."""
+    if op.domain == ML:
+        other = known_ml.instead(op, operands, index)
+        return other[1] if other is not None and _same(other[0], got) else ""
     if op.domain or op.type not in _KNOWN:
         return ""
     make, words = _KNOWN[op.type]

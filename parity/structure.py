@@ -17,7 +17,7 @@ from isomorph.ir.types import (
     Type,
     innermost,
 )
-from isomorph.parity.arrays import is_map, is_tensor
+from isomorph.parity.arrays import is_tensor
 from isomorph.parity.leaves import difference_of_form, leaves
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def observed(stated: Type | None, kind: Type | None, wanted: Any, got: Any) -> s
     if problem:
         return problem
     dtype = None if (known := innermost(kind)) is None else known.dtype
-    shape = None if is_map(got) or (own := innermost(stated)) is None else own.shape
+    shape = _shape_held(stated)
     for (place, want), (_, have) in zip(leaves(wanted), leaves(got), strict=True):
         problem = _tensor(dtype, np.shape(want), have)
         if not problem and shape is not None and not _fits(shape, np.shape(have)):
@@ -143,6 +143,13 @@ def _tensor(dtype: DType | None, shape: tuple[int, ...], got: Any) -> str:
     if dtype is not None and found is not dtype:
         return f"its dtype is {found}, the reference's {dtype}"
     return "" if got.shape == shape else f"its shape is {got.shape}, the reference's {shape}"
+
+
+def _shape_held(kind: Type | None) -> Shape | None:
+    """The shape of a tensor, or of those in a sequence or optional; that of maps is no one's."""
+    while isinstance(kind, SequenceType | OptionalType):
+        kind = kind.element
+    return kind.shape if isinstance(kind, TensorType) else None
 
 
 def _fits(stated: Shape, shape: tuple[int, ...]) -> bool:

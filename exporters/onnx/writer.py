@@ -267,6 +267,9 @@ def _imports(graph: Graph, opset: int) -> dict[str, int]:
         version = graph.opsets.get(domain, 0)
         if not all(means(op, version) for op in ops):
             version = max(op.version for op in ops)
+            ends = [end for op in ops if (end := schema.ended(*op.key)) is not None]
+            kept = range(version, min(ends, default=version + 1))
+            version = next((v for v in kept if all(means(op, v) for op in ops)), version)
         problems += [
             Inexpressible(op, f"{domain} {version} does not have {op.type}-{op.version}", "", None)
             for op in ops

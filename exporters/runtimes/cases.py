@@ -117,7 +117,7 @@ def _case(
     text = signature(op)
     if text is None:
         return None
-    opsets = {"": opset} | ({op.domain: schema.CANONICAL[op.domain]} if op.domain else {})
+    opsets = {"": opset} | ({op.domain: schema.imported(*op.key)} if op.domain else {})
     version = min(max(schema.ir_version_for(opset), 4), ir_version)
     proto = encode_model(graph, opsets, version)
     feeds: dict[str, Any] = {}

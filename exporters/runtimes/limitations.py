@@ -7,14 +7,16 @@ holds of the installed release fails one (`tests/exporters/runtimes/test_limitat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from isomorph.exporters.runtimes.tables import type_text
 from isomorph.ir.constants import integers, numbers
+from isomorph.ir.schema import ML
 from isomorph.ir.types import DType, TensorType
+from isomorph.ir.weights import Weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from isomorph.ir.graph import Op
     from isomorph.ir.opdef import Key
@@ -118,7 +120,85 @@ _WINDOW = Limitation(
     shown_by=("", "symmetric", "run-time size", "run-time size, symmetric", "one element"),
 )
 
+
+def _repeats_keys(op: Op) -> bool:
+    for name, value in op.attributes.items():
+        if name.startswith("keys_"):
+            given = value.numpy().reshape(-1).tolist() if isinstance(value, Weight) else value
+            keys = list(cast("Iterable[Any]", given))
+            if len(set(keys)) < len(keys):
+                return True
+    return False
+
+
+def _transforms_one(op: Op) -> bool:
+    targets = op.attr("targets" if op.type == "LinearRegressor" else "n_targets", 1)
+    return targets == 1 and op.attr("post_transform", "NONE") not in {"NONE", "PROBIT", 0, 4}
+
+
+def _votes_for_some(op: Op) -> bool:
+    classes = op.attr("classlabels_int64s") or op.attr("classlabels_strings") or ()
+    voted = set(op.attr("class_ids") or ())
+    return not op.attr("base_values") and (len(classes) > 2 or len(voted) > 1)
+
+
+def _two_by_lines(op: Op) -> bool:
+    classes = op.attr("classlabels_ints") or op.attr("classlabels_strings") or ()
+    return len(classes) == 2 and not sum(op.attr("vectors_per_class") or ())
+
+
+_ONE_SCORE = Limitation(
+    "does not transform the one score of a regressor, unless by PROBIT",
+    "apply the transform with an operator of its own after it",
+    when=_transforms_one,
+)
+
 LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
+    (ML, "CastMap"): (
+        Limitation(
+            'puts "0.f" in the place of texts that a sparse map lacks',
+            when=lambda op: (op.attr("map_form"), op.attr("cast_to")) == ("SPARSE", "TO_STRING"),
+        ),
+    ),
+    (ML, "LabelEncoder"): (
+        Limitation(
+            "takes the first value of a key that occurs twice, not the last",
+            "state each key once",
+            when=_repeats_keys,
+        ),
+    ),
+    (ML, "LinearRegressor"): (_ONE_SCORE,),
+    (ML, "SVMClassifier"): (
+        Limitation(
+            "says the second of two classes of a linear machine whenever a score is above 0",
+            "use a LinearClassifier",
+            when=_two_by_lines,
+        ),
+    ),
+    (ML, "SVMRegressor"): (
+        Limitation(
+            "does not transform its score",
+            "apply the transform with an operator of its own after it",
+            when=lambda op: op.attr("post_transform") != "NONE" and not op.attr("one_class"),
+        ),
+    ),
+    (ML, "TreeEnsemble"): (
+        Limitation(
+            "takes a post_transform of 1 for LOGISTIC and of 2 for SOFTMAX",
+            "apply the transform with an operator of its own after it",
+            when=lambda op: op.attr("post_transform") in {1, 2},
+        ),
+    ),
+    (ML, "TreeEnsembleClassifier"): (
+        Limitation(
+            "passes over classes that get no vote, and labels two classes that both get some 1 "
+            "and 0",
+            "give every class a base value",
+            when=_votes_for_some,
+            shown_by=("three, none above 0", "two, both"),
+        ),
+    ),
+    (ML, "TreeEnsembleRegressor"): (_ONE_SCORE,),
     ("", "AffineGrid"): (
         Limitation(
             "puts a single pixel at its far edge when corners are aligned, where the definition "

@@ -63,7 +63,7 @@ def alone(op: Op, opsets: Mapping[str, int], ir_version: int) -> bytes | None:
     graph.outputs = list(copied.results)
     wanted = {"": opsets[""]}
     if op.domain:
-        wanted[op.domain] = opsets.get(op.domain) or schema.CANONICAL.get(op.domain, 1)
+        wanted[op.domain] = opsets.get(op.domain) or schema.imported(*op.key)
     try:
         return encode_model(graph, wanted, ir_version).SerializeToString(deterministic=True)
     except InvalidGraphError:

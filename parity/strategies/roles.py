@@ -168,6 +168,11 @@ def _role(op: Op, position: int) -> Role | None:
     if op.key == ("ai.onnx.ml", "DictVectorizer"):
         texts, numbers = op.attr("string_vocabulary", ()), op.attr("int64_vocabulary", ())
         return Role("keys", choices=tuple(numbers), texts=tuple(texts))
+    if op.key == ("ai.onnx.ml", "CastMap") and op.attr("map_form") == "SPARSE":
+        return Role("keys", choices=tuple(range(min(int(op.attr("max_map")), MOST_CHOICES))))
+    if op.key == ("ai.onnx.ml", "ArrayFeatureExtractor") and position:
+        shape = _shape(op.input(0))
+        return Role("index", bound=shape[-1]) if shape else None
     kind = scales.kind_of(op, position)
     if kind:
         return Role(kind)

@@ -20,6 +20,7 @@ from isomorph.parity.tolerance import (
     normalization,
     recurrent,
     sampling,
+    scores,
     softmax,
     sums,
 )
@@ -42,8 +43,13 @@ RULES = {
     Tolerance.SAMPLING: sampling.bound,
     Tolerance.ATTENTION: attention.bound,
     Tolerance.LOSS: loss.bound,
+    Tolerance.SCORES: scores.bound,
 }
 """The rule of each class that rounds; every other class is exact on equal operands."""
+
+
+JUMPING = frozenset({Tolerance.DISCONTINUOUS, Tolerance.SCORES})
+"""Classes that compare or round to integers on the way."""
 
 
 def tolerance_of(op: Op) -> Tolerance | None:
@@ -61,7 +67,7 @@ def is_exact(op: Op) -> bool:
 def jumps(op: Op) -> bool:
     """Whether the op decides anything by comparing, or by rounding to integers."""
     known = OPS.get(op.key)
-    return known is not None and (known.jumps or known.tolerance is Tolerance.DISCONTINUOUS)
+    return known is not None and (known.jumps or known.tolerance in JUMPING)
 
 
 def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype: DType) -> Bound:

@@ -14,6 +14,7 @@ EVERY = sorted(
         (s.domain, s.name, s.since_version)
         for s in onnx.defs.get_all_schemas_with_history()
         if s.since_version <= schema.CANONICAL.get(s.domain, s.since_version)
+        and not (s.domain == schema.ML and s.deprecated)
     }
 )
 PLAIN = (int, float, str, type(None))
@@ -49,7 +50,10 @@ def test_versions_are_what_onnx_resolves(domain: str):
         assert known == tuple(sorted(v for d, n, v in EVERY if (d, n) == (domain, name)))
         for opset in range(1, newest + 1):
             found = schema.since_version(domain, name, opset)
-            if onnx.defs.has(name, opset, domain):
+            end = schema.ended(domain, name) if domain else None
+            if end is not None and opset >= end:  # what it was before
+                assert found == known[-1] < end
+            elif onnx.defs.has(name, opset, domain):
                 theirs = onnx.defs.get_schema(name, opset, domain)
                 assert found == theirs.since_version, f"{name} at {opset}"
             else:
@@ -118,3 +122,11 @@ def test_bodies_fixed_and_made_for_one_use():
         made = schema.body("", "LayerNormalization", 17, opset, node.SerializeToString(), kinds)
         assert made.opset_import[0].version == wanted
         assert made.node
+
+
+def test_a_deprecated_operator_of_ml_is_what_it_was():
+    key = (schema.ML, "TreeEnsembleRegressor")
+    assert (schema.versions(*key), schema.ended(*key), schema.imported(*key)) == ((1, 3), 5, 4)
+    assert schema.imported(schema.ML, "TreeEnsemble") == schema.CANONICAL[schema.ML]
+    assert schema.ended("", "Upsample") == 10
+    assert "TreeEnsembleClassifier" in schema.operators(schema.ML)

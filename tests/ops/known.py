@@ -117,7 +117,77 @@ REFERENCE: tuple[Row, ...] = (
         lambda i, _: i.note == "weights",
         "weights are taken by column of the result, not by n-gram of the pool",
     ),
+    *(
+        (op, lambda _, d: d != "float32", "the result has the operand's element type")
+        for op in ("FeatureVectorizer", "LinearRegressor", "Normalizer", "SVMRegressor", "Scaler")
+    ),
+    *(
+        (op, lambda _, d: d != "float32", "scores have the operand's element type")
+        for op in ("SVMClassifier", "TreeEnsembleRegressor")
+    ),
+    (
+        "LinearClassifier",
+        lambda _, d: d == "float64",
+        "scores have the operand's element type",
+    ),
+    ("DictVectorizer", lambda *_: True, "the result is a vector of float64, whatever the values"),
+    (
+        "LabelEncoder",
+        lambda i, _: i.note == "NaN among keys",
+        "NaN finds no key (LabelEncoder-4: NaN keys match any NaN)",
+    ),
+    (
+        "LinearClassifier",
+        lambda i, d: i.note == "two by one" and d != "float64",
+        "one score s of two classes is made -s and s; nothing is defined, onnxruntime has 1 - s",
+    ),
+    (
+        "LinearRegressor",
+        lambda i, d: i.note == "no intercepts" and d == "float32",
+        "without intercepts, which are optional, the results are NaN",
+    ),
+    (
+        "Normalizer",
+        lambda i, d: i.note == "MAX" and d == "float32",
+        "the divisor of MAX is max(|X|), where the definition has max(X)",
+    ),
+    (
+        "OneHotEncoder",
+        lambda i, _: i.note == "fractions",
+        "floats are looked up as they are; the definition casts them to integers",
+    ),
+    (
+        "SVMClassifier",
+        lambda i, _: i.note == "three, probabilities",
+        "the products of pairwise probabilities are summed over all pairs (JMLR 5, 2004: of two)",
+    ),
+    (
+        "SVMClassifier",
+        lambda i, d: i.note in {"linear", "linear, SOFTMAX"} and d == "float32",
+        "with one rho the labels of a linear machine are 1 and 0, however many classes it has",
+    ),
+    (
+        "TreeEnsemble",
+        lambda i, _: i.note in {"SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"},
+        "post_transform is ignored",
+    ),
+    (
+        "TreeEnsembleClassifier",
+        lambda i, _: (
+            i.note
+            in {
+                "two, positive, LOGISTIC",
+                "two, positive, second",
+                "two, mixed",
+                "two, mixed, base",
+                "two, mixed, second",
+            }
+        ),
+        "of two classes one gets votes: other scores than onnxruntime's, or of the other class",
+    ),
 )
+"""Where the reference interpreter is wrong, or has what no definition says."""
+
 RULE: tuple[Row, ...] = (
     (
         "DFT",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.exporters.onnx.downgrade._body import by_body, has_body
+from isomorph.exporters.onnx.downgrade.ml import domain_version
 from isomorph.ir import schema
 from isomorph.ir.captures import own_constants
 from isomorph.ir.opdef import Manifest
@@ -36,12 +37,16 @@ LOWEST_WRITTEN = 11
 
 
 def downgrade(graph: Graph, opset: int) -> list[Inexpressible]:
-    """Rewrite every op of the default domain for an opset, in place; returns what cannot be."""
+    """Rewrite every op of the default domain for an opset, in place; returns what cannot be.
+
+    Those of ai.onnx.ml go to the version of their domain that the graph was read from, where that
+    can express all of them, else to the lowest that can.
+    """
+    goals = {"": opset, schema.ML: domain_version(graph)}
 
     def next_step(op: Op) -> tuple[int, Rewrite | Same] | None:
-        if op.domain:
-            return None
-        return _next(op, opset)
+        goal = goals.get(op.domain)
+        return None if goal is None else _next(op, goal)
 
     own_constants(graph)
     return move(graph, next_step)[1]
