@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -111,9 +111,9 @@ class Demands:
                 continue
             if isinstance(operand, list | dict):
                 return NOTHING
-            size = int(np.size(cast("Any", operand)))
+            size = int(np.size(operand))
             total += size
-            most *= size or prod([d or 1 for d in np.shape(cast("Any", operand))])
+            most *= size or prod([d or 1 for d in np.shape(operand)])
         stated = () if op.domain else STATED.get(op.type, ())
         if not stated and total + most < SMALL and SIZING.isdisjoint(op.attributes):
             return NOTHING
