@@ -51,6 +51,8 @@ STATED: dict[str, tuple[int, ...]] = {
 
 SIZING = frozenset(
     {
+        "cats_int64s",
+        "cats_strings",
         "dilations",
         "height_scale",
         "kernel_shape",
