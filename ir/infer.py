@@ -53,14 +53,32 @@ def infer(
     return changed
 
 
-def infer_op(
-    op: Op, graph: Graph, contents: dict[Value, Content], constraints: Sequence[Constraint] = ()
+def _infer_body(
+    graph: Graph, contents: dict[Value, Content], constraints: Sequence[Constraint]
 ) -> bool:
-    """Type the results of one op; returns whether any changed."""
+    changed = False
+    for op in graph.sorted_ops():
+        changed |= infer_op(op, graph, contents, constraints, body=True)
+    return changed
+
+
+def infer_op(
+    op: Op,
+    graph: Graph,
+    contents: dict[Value, Content],
+    constraints: Sequence[Constraint] = (),
+    *,
+    body: bool = False,
+) -> bool:
+    """Type the results of one op; returns whether any changed.
+
+    In the body of another op, which may never run, sizes below 0 are not known; elsewhere they are
+    errors.
+    """
     definition = OPS.get(op.key)
     if definition is None or not is_canonical(op):
         return False
-    context = Context(op, graph, contents, constraints, infer)
+    context = Context(op, graph, contents, constraints, _infer_body)
     changed = False
     try:
         every = definition.rule(context)
@@ -72,6 +90,8 @@ def infer_op(
         if value is None or found is None:
             continue
         if isinstance(found, TensorType) and (problem := _problem(found)):
+            if body and BELOW in problem:
+                continue
             raise context.error(f"output {index} (%{value.name}) {problem}")
         try:
             merged = merge(value.type, found)
@@ -83,12 +103,15 @@ def infer_op(
     return changed
 
 
+BELOW = "a size below 0"
+
+
 def _problem(kind: TensorType) -> str:
     """Why no tensor can have a type; empty when one can."""
     numbers = [d for d in kind.shape or () if isinstance(d, int)]
     if any(n > LARGEST for n in numbers):
         return "is larger than any tensor can be"
-    return f"would be {kind}, a size below 0" if any(n < 0 for n in numbers) else ""
+    return f"would be {kind}, {BELOW}" if any(n < 0 for n in numbers) else ""
 
 
 def is_canonical(op: Op) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.context import CONTENT_LIMIT, Content, Context, broadcast
 from isomorph.ir.dims import Constraint, symbol
 from isomorph.ir.errors import TypeInferenceError
@@ -12,6 +13,7 @@ from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.infer import infer, is_canonical
 from isomorph.ir.merge import merge
 from isomorph.ir.source import Source
+from isomorph.ir.text import parse
 from isomorph.ir.types import (
     DType,
     MapType,
@@ -239,3 +241,31 @@ class TestContext:
     def test_broadcasting(self, shapes: tuple[Shape, ...], wanted: Shape):
         graph, v = build("a = Relu(x)")
         assert broadcast(context(graph, v["a"].producer), *shapes) == wanted
+
+
+def test_a_branch_that_never_runs_may_have_sizes_below_zero():
+    graph = parse(
+        """
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[2] x, bool c) => (float[2] y) <int64[2] s = {5, -3}> {
+            y = If (c) <
+                then_branch = t () => (float["n"] b) { a, b = Split <axis: int = 0> (x, s) },
+                else_branch = e () => (float[2] q) { q = Neg (x) }>
+        }
+        """
+    )
+    upgrade(graph)
+    infer(graph)
+
+
+def test_sizes_below_zero_are_errors_elsewhere():
+    graph = parse(
+        """
+        <ir_version: 8, opset_import: ["": 18]>
+        g (float[2] x) => (float["m"] a, float["n"] b) <int64[2] s = {5, -3}> {
+            a, b = Split <axis: int = 0> (x, s)
+        }
+        """
+    )
+    with pytest.raises(TypeInferenceError, match="below 0"):
+        upgrade(graph)

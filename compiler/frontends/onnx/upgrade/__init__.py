@@ -31,7 +31,7 @@ def upgrade(graph: Graph) -> list[Inexpressible]:
     contents: dict[Value, Content] = {}
 
     def settled(op: Op, current: Graph) -> None:
-        infer_op(op, current, contents, graph.constraints)
+        infer_op(op, current, contents, graph.constraints, body=current is not graph)
 
     behind = move(graph, _next, settled)[1]
     check_types(graph)  # the file may have stated none, or they may have been known too late
