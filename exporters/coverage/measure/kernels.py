@@ -25,6 +25,7 @@ from isomorph.parity.verdict import Status
 from isomorph.parity.well import judge
 from isomorph.runtime.device import Run, compile_graph
 from isomorph.runtime.program import KernelEngine
+from isomorph.simulator.toolchain import NoCompilerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -105,6 +106,10 @@ def measure_kernels(key: Key, say: Say, skip: Collection[str] = ()) -> Kernels:
                 count, why = lacking.get(cell.dtype, (0, error.missing[0].reason))
                 lacking[cell.dtype] = count + 1, why
                 continue
+            except NoCompilerError:
+                raise
+            except IsomorphError as error:
+                problem = f"it does not compile: {type(error).__name__}: {error}"
         dtypes[cell.dtype] += Tally(int(not problem), 1)
         if problem:
             failures.append(f"{cell.name}: {problem}")
