@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -17,9 +15,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
-import onnx
+from conditions import conditions
 from onnx import TensorProto, helper
 
 from isomorph.exporters.onnx.faithful import write_as_read
@@ -110,25 +107,12 @@ def _digests(graph: Any) -> dict[str, bytes]:
     return {v.name: v.weight.digest() for v in graph.weights()}
 
 
-def conditions() -> dict[str, str]:
-    """What the figures were measured on."""
-    info = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    cpu = next(s.partition(":")[2].strip() for s in info if "model name" in s)
-    return {
-        "cpu": f"{cpu}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "ml_dtypes": ml_dtypes.__version__,
-        "onnx": onnx.__version__,
-    }
-
-
 def isolated(kind: str, mib: int) -> dict[str, Any]:
     """One kind, in a process that has imported everything and done nothing else."""
     with tempfile.TemporaryDirectory() as folder:
         path = make(Path(folder), kind, mib << 20)
         command = [sys.executable, __file__, "--one", str(path)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - itself
+        done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")  # noqa: S603 - itself
     return {"kind": kind, "mib": mib, "stages": json.loads(done.stdout)}
 
 
@@ -153,7 +137,7 @@ def main() -> None:
         label = f"{row['mib']} MiB {row['kind']}"
         print(f"{label:>34}" + "".join(f"{c:>24}" for c in cells))
     if given.write:
-        document = {"conditions": conditions(), "rows": rows}
+        document = {"conditions": conditions("numpy", "ml_dtypes", "onnx"), "rows": rows}
         RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

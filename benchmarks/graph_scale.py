@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -18,9 +16,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 import onnx
+from conditions import conditions
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.exporters.onnx.writer import write
@@ -112,26 +110,10 @@ def exponent(sizes: list[int], taken: list[float]) -> float:
     return float(slope)
 
 
-def conditions() -> dict[str, str]:
-    """What the figures were measured on."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [s for s in info.read_text(encoding="utf-8").splitlines() if "model name" in s]
-        cpu = names[0].partition(":")[2].strip() if names else cpu
-    return {
-        "cpu": f"{cpu}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
-        "networkx": nx.__version__,
-        "numpy": np.__version__,
-        "onnx": onnx.__version__,
-    }
-
-
 def isolated(ops: int, repeat: int) -> dict[str, Any]:
     """The same in a process of its own, so that its peak of memory is its own."""
     command = [sys.executable, __file__, "--one", str(ops), "--repeat", str(repeat)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - itself
+    done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")  # noqa: S603 - itself
     return json.loads(done.stdout)
 
 
@@ -164,7 +146,11 @@ def main() -> None:
         print("exponent" + "".join(f"{fits[s]:>15.2f}" for s in STAGES))
     if given.write:
         RESULTS.parent.mkdir(exist_ok=True)
-        document = {"conditions": conditions(), "rows": rows, "exponents": fits}
+        document = {
+            "conditions": conditions("networkx", "numpy", "onnx"),
+            "rows": rows,
+            "exponents": fits,
+        }
         RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

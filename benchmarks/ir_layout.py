@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
-from graph_scale import conditions
+from conditions import conditions
 
 from isomorph.ir.bulk import uncollected
 from isomorph.ir.graph import Graph, copy_graph
@@ -238,13 +238,13 @@ def main() -> None:
     for layout in LAYOUTS:
         command = [sys.executable, __file__, "--one", layout, "--ops", str(given.ops)]
         command += ["--repeat", str(given.repeat)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - itself
+        done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8")  # noqa: S603 - itself
         rows[layout] = row = json.loads(done.stdout)
         shown = "".join(f"{row[s]:>20.3f}" for s in STEPS)
         print(f"{layout:14}{shown}{row['bytes']:>10.0f}")
     if given.write:
         RESULTS.parent.mkdir(exist_ok=True)
-        document = {"conditions": conditions(), "layouts": rows}
+        document = {"conditions": conditions("networkx", "numpy", "onnx"), "layouts": rows}
         RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

@@ -14,14 +14,14 @@ import importlib.metadata
 import importlib.util
 import io
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from conditions import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,21 +175,6 @@ def measure(case: Any, repeat: int) -> dict[str, Any]:
     return row
 
 
-def conditions() -> dict[str, str]:
-    """What the figures were measured on."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [s for s in info.read_text(encoding="utf-8").splitlines() if "model name" in s]
-        cpu = names[0].partition(":")[2].strip() if names else cpu
-    packages = ("torch", "onnxscript", "onnx", "onnxruntime-gpu", "numpy")
-    found = {"cpu": f"{cpu}, {os.cpu_count()} cores", "python": platform.python_version()}
-    for name in packages:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
-
-
 def main() -> None:
     """Measure, print, and store when asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -218,7 +203,10 @@ def main() -> None:
         )
     if given.write:
         RESULTS.parent.mkdir(exist_ok=True)
-        document = {"conditions": conditions(), "rows": rows}
+        document = {
+            "conditions": conditions("torch", "onnxscript", "onnx", "onnxruntime-gpu", "numpy"),
+            "rows": rows,
+        }
         RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

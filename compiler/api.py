@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.exporters.coverage.report import SCHEMA_VERSION, ExportError, Report
 from isomorph.ir.errors import IsomorphError, UnsupportedError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -372,17 +372,13 @@ def _ready(graph: Graph, target: Target, limits: Limits | None) -> Graph:
     A graph whose own opset is the target's, and below the lowest that is rewritten, stays itself.
     """
     from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
-    from isomorph.frontends.onnx.upgrade import upgrade
+    from isomorph.frontends.canonical import canonical
     from isomorph.ir.budget import bounded
-    from isomorph.passes.canonical import CANONICAL
 
     if graph.opsets.get("") == target.opset < LOWEST_WRITTEN:
         return graph
-    copied, _ = copy_graph(graph)
     with bounded(_allowed(graph, limits)):
-        upgrade(copied)
-        CANONICAL.run(copied)
-    return copied
+        return canonical(graph)
 
 
 @contextmanager

@@ -25,13 +25,11 @@ from isomorph.exporters.coverage.report import ExportError
 from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN
 from isomorph.exporters.onnx.writer import to_proto
 from isomorph.exporters.target import Target, make_target
+from isomorph.frontends.canonical import canonical
 from isomorph.frontends.onnx.reader import read
-from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir import schema
 from isomorph.ir.errors import UnsupportedError
-from isomorph.ir.graph import copy_graph
 from isomorph.ir.types import OptionalType, SequenceType, TensorType
-from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime.errors import (
     DeviceError,
     InputError,
@@ -234,36 +232,30 @@ def _prepare(model: ModelProto, device: str) -> Prepared:
         newest = schema.CANONICAL[""]
         written = opset if opset >= LOWEST_WRITTEN else newest
         target = Target(written, schema.ir_version_for(newest), "reference")
-        proto = to_proto(_ready(graph, target), target)
+        proto = to_proto(canonical(graph), target)
         return Prepared(graph, proto, _reference(proto))
     newest = make_target().opset
+    wanted = min(opset, newest) or newest
+    ready = graph if wanted < LOWEST_WRITTEN else canonical(graph)
     try:
-        return _on_cpu(graph, min(opset, newest) or newest)
+        return _on_cpu(graph, ready, wanted)
     except (ExportError, RuntimeLoadError):
-        if opset >= newest:
+        if wanted == newest:
             raise
-        with suppress(ExportError, RuntimeLoadError):
-            return _on_cpu(graph, newest)
+        if ready is graph:
+            ready = canonical(graph)
+        with suppress(ExportError, RuntimeLoadError):  # what is told is what its own opset lacks
+            return _on_cpu(graph, ready, newest)
         raise
 
 
-def _on_cpu(graph: Graph, opset: int) -> Prepared:
+def _on_cpu(graph: Graph, ready: Graph, opset: int) -> Prepared:
     target = make_target(opset)
-    ready = _ready(graph, target)
     report = check(ready, target)
     if not report.ok:
         raise ExportError(report)
     proto = to_proto(ready, target)
     return Prepared(graph, proto, _onnxruntime(proto))
-
-
-def _ready(graph: Graph, target: Target) -> Graph:
-    if target.opset < LOWEST_WRITTEN:
-        return graph
-    ready, _ = copy_graph(graph)
-    upgrade(ready)
-    CANONICAL.run(ready)
-    return ready
 
 
 def _onnxruntime(model: ModelProto) -> Engine:

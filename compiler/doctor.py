@@ -88,7 +88,11 @@ def _runtime_works() -> Examined:
     code = "import onnxruntime as o; print(o.__version__, ','.join(o.get_available_providers()))"
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, a constant program
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, "-c", code],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return Examined("run time", False, "importing onnxruntime hangs", "reinstall onnxruntime")

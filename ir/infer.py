@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from isomorph.ir import schema
@@ -30,6 +31,8 @@ def infer(
     graph: Graph,
     contents: dict[Value, Content] | None = None,
     constraints: Sequence[Constraint] | None = None,
+    *,
+    body: bool = False,
 ) -> bool:
     """Set the type of every value that can be known; returns whether any changed.
 
@@ -40,6 +43,7 @@ def infer(
         graph: changed in place, its subgraphs too.
         contents: known elements of values; extended.
         constraints: relations between dims that hold; the graph's own by default.
+        body: it is the body of an op, which may never run: see `infer_op`.
 
     Raises:
         TypeInferenceError: when operands do not fit their operator, or an inferred type
@@ -49,17 +53,11 @@ def infer(
     held = graph.constraints if constraints is None else constraints
     changed = False
     for op in graph.sorted_ops():
-        changed |= infer_op(op, graph, known, held)
+        changed |= infer_op(op, graph, known, held, body=body)
     return changed
 
 
-def _infer_body(
-    graph: Graph, contents: dict[Value, Content], constraints: Sequence[Constraint]
-) -> bool:
-    changed = False
-    for op in graph.sorted_ops():
-        changed |= infer_op(op, graph, contents, constraints, body=True)
-    return changed
+_infer_body = partial(infer, body=True)
 
 
 def infer_op(
@@ -89,10 +87,11 @@ def infer_op(
     for index, (value, found) in enumerate(zip(op.outputs, every, strict=False)):
         if value is None or found is None:
             continue
-        if isinstance(found, TensorType) and (problem := _problem(found)):
-            if body and BELOW in problem:
+        if isinstance(found, TensorType):
+            if body and _is_below_0(found):
                 continue
-            raise context.error(f"output {index} (%{value.name}) {problem}")
+            if problem := _problem(found):
+                raise context.error(f"output {index} (%{value.name}) {problem}")
         try:
             merged = merge(value.type, found)
         except ValueError as error:
@@ -103,15 +102,15 @@ def infer_op(
     return changed
 
 
-BELOW = "a size below 0"
-
-
 def _problem(kind: TensorType) -> str:
     """Why no tensor can have a type; empty when one can."""
-    numbers = [d for d in kind.shape or () if isinstance(d, int)]
-    if any(n > LARGEST for n in numbers):
+    if any(isinstance(d, int) and d > LARGEST for d in kind.shape or ()):
         return "is larger than any tensor can be"
-    return f"would be {kind}, {BELOW}" if any(n < 0 for n in numbers) else ""
+    return f"would be {kind}, a size below 0" if _is_below_0(kind) else ""
+
+
+def _is_below_0(kind: TensorType) -> bool:
+    return any(isinstance(d, int) and d < 0 for d in kind.shape or ())
 
 
 def is_canonical(op: Op) -> bool:

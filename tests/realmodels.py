@@ -97,7 +97,7 @@ def _download(package: Package, folder: Path) -> str | None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetching-") as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries=1"]
         command += ["--only-binary=:all:", f"--dest={scratch}", package.requirement]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
         wheels = list(Path(scratch).glob("*.whl"))
         if done.returncode or not wheels:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
@@ -119,6 +119,6 @@ def _download(package: Package, folder: Path) -> str | None:
 def _locked(path: Path) -> Iterator[None]:
     """Hold a lock that other processes respect and that dies with this one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

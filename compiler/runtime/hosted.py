@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.ir.demand import STATED
 from isomorph.ir.graph import copy_graph
 from isomorph.ir.patch import Patch
 from isomorph.ir.types import TensorType
@@ -22,36 +23,19 @@ if TYPE_CHECKING:
 
 REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 OPERANDS: dict[str, tuple[int, ...]] = {
-    "AffineGrid": (1,),
-    "BlackmanWindow": (0,),
-    "CenterCropPad": (1,),
-    "Col2Im": (1, 2),
-    "ConstantOfShape": (0,),
+    **STATED,
     "CumProd": (1,),
     "CumSum": (1,),
-    "DFT": (1, 2),
-    "Expand": (1,),
-    "HammingWindow": (0,),
-    "HannWindow": (0,),
-    "MaxUnpool": (2,),
-    "MelWeightMatrix": (0, 1, 2, 3, 4),
-    "OneHot": (1,),
-    "Pad": (1, 3),
-    "Range": (0, 1, 2),
     "Reshape": (1,),
-    "Resize": (1, 2, 3),
-    "STFT": (1, 3),
     "Slice": (1, 2, 3, 4),
     "Split": (1,),
     "Squeeze": (1,),
-    "Tile": (1,),
     "TopK": (1,),
     "Trilu": (1,),
     "Unsqueeze": (1,),
-    "Upsample": (1,),
     **{f"Reduce{kind}": (1,) for kind in REDUCTIONS},
 }
-"""Operands that say what is computed, by op type of the default domain."""
+"""Operands that say what is computed, by op type of the default domain: sizes, and where."""
 
 LONGEST = 1024
 """Elements of an input that may be known beforehand: shapes are short."""

@@ -126,7 +126,7 @@ def load_in_subprocess(path: str | Path, limits: Limits | None = None) -> None:
     command = [sys.executable, "-c", _LOADER, str(path), str(memory or 0)]
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own code
-            command, stdout=subprocess.PIPE, stderr=said, text=True
+            command, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
         )
         with process:
             try:

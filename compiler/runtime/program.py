@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.frontends.canonical import canonical
 from isomorph.ir.errors import InvalidGraphError, TypeInferenceError
-from isomorph.ir.graph import Graph, copy_graph
 from isomorph.lowering import lower, refuse_unheld, refuse_unknown
-from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime import hosted
 from isomorph.runtime.arena import Arena
 from isomorph.runtime.errors import DeviceError, RunError
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isomorph.codegen.spec import Launch
-    from isomorph.ir.graph import Value
+    from isomorph.ir.graph import Graph, Value
     from isomorph.runtime.arena import Machine
 
 MOST_PLANS = 64
@@ -45,9 +43,7 @@ class KernelEngine:
 
     def __init__(self, graph: Graph, machine: Machine) -> None:
         self._machine = machine
-        self._graph, _ = copy_graph(graph)
-        upgrade(self._graph)
-        CANONICAL.run(self._graph)
+        self._graph = canonical(graph)
         refuse_unheld(self._graph)
         self.arena = Arena(machine)
         self._hosted = hosted.hosted(self._graph)

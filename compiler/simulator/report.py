@@ -123,7 +123,7 @@ def locate(library: Path, pcs: Iterable[int]) -> dict[int, str]:
     if tool is None:
         return places | {pc: f"address {pc:#x} (install binutils for lines)" for pc in wanted}
     command = [tool, "-a", "-i", "-e", str(library), *(hex(pc - 1) for pc in wanted)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
     frames: dict[int, list[str]] = {}
     current: list[str] = []
     for line in done.stdout.splitlines():

@@ -52,7 +52,7 @@ def compiler() -> Compiler:
             f"the kernel simulator needs a C++ compiler, g++ or clang++; {wanted}. "
             "On Debian and Ubuntu: apt install g++"
         )
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    said = subprocess.run([found, "--version"], capture_output=True, encoding="utf-8", check=False)  # noqa: S603
     version = said.stdout.partition("\n")[0]
     flags = ["-march=x86-64-v3"] if _modern_processor() else []
     if "clang" not in version:
@@ -62,7 +62,7 @@ def compiler() -> Compiler:
 
 def run(command: list[str], what: str) -> None:
     """Run the compiler; raises BuildError with its words."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)  # noqa: S603
     if done.returncode:
         raise BuildError(f"{Path(command[0]).name} refuses {what}:\n{done.stderr[:4000]}")
 

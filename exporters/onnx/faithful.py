@@ -6,12 +6,10 @@ layout of data in other files. Nothing is optimized, renamed, merged or moved to
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import onnx
 
-from isomorph.exporters.onnx.atomic import Transaction
 from isomorph.exporters.onnx.beside import put_beside
 from isomorph.exporters.onnx.layout import write_message
 from isomorph.exporters.onnx.writer import (
@@ -19,7 +17,7 @@ from isomorph.exporters.onnx.writer import (
     Prepared,
     Staged,
     means,
-    reported,
+    staged,
     strangers,
 )
 from isomorph.ir.bulk import uncollected
@@ -33,14 +31,15 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from isomorph.exporters.onnx.atomic import Transaction
     from isomorph.exporters.onnx.writer import WriteResult
     from isomorph.ir.graph import Graph
 
 
 def write_as_read(graph: Graph, path: str | os.PathLike[str]) -> WriteResult:
     """Write a graph as it was read and put the file in its place; errors as for `stage_as_read`."""
-    with stage_as_read(graph, path) as staged:
-        return staged.commit()
+    with stage_as_read(graph, path) as made:
+        return made.commit()
 
 
 @uncollected()
@@ -76,21 +75,16 @@ def stage_as_read(graph: Graph, path: str | os.PathLike[str]) -> Staged:
     if problems:
         raise ExportBlocked(problems, opset)
     prepared = Prepared(graph, opset, opsets, graph.extra["ir_version"])
-    place = Path(path)
-    with reported(place):
-        transaction = Transaction(place)
-        try:
-            _write_data(graph, transaction)
-            placement = _Placement(graph)
-            model = encode_model(
-                graph, opsets, prepared.ir_version, placement, value_infos=True, as_read=True
-            )
-            write_message(model, placement.streamed, transaction.model)
-            transaction.finish()
-        except BaseException:
-            transaction.discard()
-            raise
-    return Staged(transaction, prepared)
+
+    def fill(transaction: Transaction) -> None:
+        _write_data(graph, transaction)
+        placement = _Placement(graph)
+        model = encode_model(
+            graph, opsets, prepared.ir_version, placement, value_infos=True, as_read=True
+        )
+        write_message(model, placement.streamed, transaction.model)
+
+    return staged(prepared, path, fill)
 
 
 class _Placement:

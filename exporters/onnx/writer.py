@@ -28,7 +28,7 @@ from isomorph.ir.versions import Inexpressible
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     import onnx
 
@@ -174,23 +174,37 @@ def stage(
         WriteError: when the file cannot be written.
     """
     prepared = prepare(graph, target)
+
+    def fill(transaction: Transaction) -> None:
+        weights = weights_of(prepared.graph)
+        apart = sum(w.nbytes for w in weights) > EXTERNAL_ABOVE if external is None else external
+        ranges = write_data(weights, transaction) if apart else {}
+        placement = Placement(prepared.graph, ranges)
+        model = encode_model(
+            prepared.graph,
+            prepared.opsets,
+            prepared.ir_version,
+            placement,
+            value_infos=value_infos,
+        )
+        write_message(model, placement.streamed, transaction.model)
+
+    return staged(prepared, path, fill)
+
+
+def staged(
+    prepared: Prepared, path: str | os.PathLike[str], fill: Callable[[Transaction], None]
+) -> Staged:
+    """What `fill` writes, under a temporary name beside its place; nothing stays when it fails.
+
+    Raises:
+        WriteError: when the file cannot be written.
+    """
     place = Path(path)
     with reported(place):
         transaction = Transaction(place)
         try:
-            weights = weights_of(prepared.graph)
-            if external is None:
-                external = sum(w.nbytes for w in weights) > EXTERNAL_ABOVE
-            ranges = write_data(weights, transaction) if external else {}
-            placement = Placement(prepared.graph, ranges)
-            model = encode_model(
-                prepared.graph,
-                prepared.opsets,
-                prepared.ir_version,
-                placement,
-                value_infos=value_infos,
-            )
-            write_message(model, placement.streamed, transaction.model)
+            fill(transaction)
             transaction.finish()
         except BaseException:
             transaction.discard()

@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.semantics._dynamic import product, quantized
 from isomorph.ir.semantics._requantized import Sized
-from isomorph.ir.semantics.quantized import to_int32
+from isomorph.ir.semantics.quantized import moved, to_int32
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from isomorph.ir.semantics import Call
 
     Array = npt.NDArray[Any]
-
-
-def _less(x: Any, zero: Any) -> Array:
-    """Integers less their zero point, one for all or one per column; exact in float64."""
-    given = np.asarray(x).astype(np.float64)
-    return given if zero is None else given - np.asarray(zero).astype(np.float64)
 
 
 def _working(call: Call, scale: Any) -> np.dtype:
@@ -45,7 +39,7 @@ def integer_to_float(
     """MatMulIntegerToFloat: the weights' scale and zero point may be one per column."""
     at = _working(call, a_scale)
     factor = np.asarray(a_scale).astype(at) * np.asarray(b_scale).astype(at)
-    found = to_int32(_less(a, a_zero) @ _less(b, b_zero)).astype(at) * factor
+    found = to_int32(moved(a, a_zero) @ moved(b, b_zero)).astype(at) * factor
     if bias is not None:
         found = found + np.asarray(bias).astype(at)
     return np.asarray(found).astype(call.float_dtype(n.declared(call, 2, a_scale)), copy=False)
@@ -56,7 +50,7 @@ def dynamic_matmul(
 ) -> Array:
     """DynamicQuantizeMatMul: the left operand is quantized by its own range first."""
     given = np.asarray(a)
-    found = product(quantized(given), _less(b, b_zero), np.asarray(b_scale).astype(given.dtype))
+    found = product(quantized(given), moved(b, b_zero), np.asarray(b_scale).astype(given.dtype))
     return found if bias is None else np.asarray(found + np.asarray(bias))
 
 
@@ -79,7 +73,7 @@ def gemm(
     at = _working(call, a_scale)
     left = np.asarray(a).T if call.attr("transA", 0) else a
     right = np.asarray(b).T if call.attr("transB", 0) else b
-    sums = _less(left, a_zero) @ _less(right, b_zero)
+    sums = moved(left, a_zero) @ moved(right, b_zero)
     if c is not None:
         sums = sums + np.asarray(c).astype(np.float64)
     sums = to_int32(sums)
@@ -89,8 +83,8 @@ def gemm(
         return np.asarray(sums.astype(at) * factor)
     factor = factor / np.asarray(scale).astype(at).reshape(())
     value = np.asarray(sums.astype(at) * factor)
-    moved = np.asarray(zero).astype(at).reshape(())
-    return Sized(value, moved, n.declared(call, 8, zero), np.abs(value) + np.abs(moved))
+    offset = np.asarray(zero).astype(at).reshape(())
+    return Sized(value, offset, n.declared(call, 8, zero), np.abs(value) + np.abs(offset))
 
 
 def gemm_result(call: Call, *operands: Any) -> Array:

@@ -139,8 +139,8 @@ def _rows(parameter: Any, rank: int) -> Array:
     return array[:, None] if array.ndim == 1 and rank > 1 else array
 
 
-def _moved(x: Any, zero: Any) -> Array:
-    """Integers less their zero point, as float64, which holds them and their products exactly."""
+def moved(x: Any, zero: Any) -> Array:
+    """Integers less their zero point, if any, in float64, which holds their products exactly."""
     array = np.asarray(x).astype(np.float64)
     return array if zero is None else array - np.asarray(zero).astype(np.float64)
 
@@ -151,8 +151,8 @@ def to_int32(sums: Array) -> Array:
 
 
 def _matmul_integer(call: Call, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Array:
-    left = _moved(a, None if a_zero is None else _rows(a_zero, np.ndim(a)))
-    right = _moved(b, None if b_zero is None else _single(b_zero))
+    left = moved(a, None if a_zero is None else _rows(a_zero, np.ndim(a)))
+    right = moved(b, None if b_zero is None else _single(b_zero))
     return to_int32(np.asarray(left @ right))
 
 
@@ -167,8 +167,8 @@ def _qlinear_matmul(
     y_scale: Any,
     y_zero: Any,
 ) -> Unrounded:
-    left = _moved(a, _rows(a_zero, np.ndim(a)))
-    right = _moved(b, _single(b_zero))
+    left = moved(a, _rows(a_zero, np.ndim(a)))
+    right = moved(b, _single(b_zero))
     sums = np.asarray(left @ right)
     factor = _factor(_rows(a_scale, np.ndim(a)), _single(b_scale), _single(y_scale))
     return _scaled(call, sums, factor, y_zero)
@@ -197,8 +197,8 @@ def _conv_integer(call: Call, x: Any, w: Any, x_zero: Any = None, w_zero: Any = 
 def _windows(call: Call, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Array:
     """Sums of products; padding adds what stands for 0: the zero point, taken away before."""
     taps = None if w_zero is None else _channels(w_zero, np.ndim(w))
-    image = _moved(x, None if x_zero is None else _single(x_zero))
-    return convolve(call, image, _moved(w, taps))
+    image = moved(x, None if x_zero is None else _single(x_zero))
+    return convolve(call, image, moved(w, taps))
 
 
 def _qlinear_conv(

@@ -197,7 +197,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
+            encoding="utf-8",
             cwd=Path(__file__).parents[2],
         )
         if not cast("IO[str]", self._process.stdout).readline():

@@ -25,7 +25,7 @@ def test_it_runs(command: list[str]):
     done = subprocess.run(
         [sys.executable, FOLDER / command[0], *command[1:]],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -35,6 +35,10 @@ def test_it_runs(command: list[str]):
 def test_the_page_is_up_to_date():
     program = "import page; print(page.page(), end='')"
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=FOLDER, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=FOLDER,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
     )
     assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == done.stdout

@@ -101,7 +101,7 @@ def test_an_unknown_device_is_exit_code_2(isomorph, model, tmp_path, device):
 
 def test_a_sample_that_is_no_archive(isomorph, model, tmp_path):
     path = tmp_path / "in.npz"
-    path.write_text("no")
+    path.write_text("no", "utf-8")
     done = isomorph("run", model(MLP), "--sample", path)
     assert done.code == 2
     assert "in.npz" in done.err

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "isomorph", "coverage", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
 
 
 def test_one_operator_is_told_whole():

@@ -80,7 +80,7 @@ def test_the_same_source_gives_the_same_bytes(isomorph, mlp, tmp_path):
 
 def test_an_array_function_is_exported_with_its_lines(isomorph, tmp_path):
     source = tmp_path / "double.py"
-    source.write_text("import numpy as np\n\n\ndef double(x):\n    return np.exp(x) + x\n")
+    source.write_text("import numpy as np\n\n\ndef double(x):\n    return np.exp(x) + x\n", "utf-8")
     out = tmp_path / "out.onnx"
     done = isomorph("export", f"{source}:double", "--input", "x: float32[n, 3]", "-o", out)
     assert done.code == 0, done.err
@@ -90,7 +90,7 @@ def test_an_array_function_is_exported_with_its_lines(isomorph, tmp_path):
 
 def test_user_code_that_fails_is_told_with_its_line(isomorph, tmp_path):
     source = tmp_path / "broken.py"
-    source.write_text("x = 1\nraise RuntimeError('no')\n")
+    source.write_text("x = 1\nraise RuntimeError('no')\n", "utf-8")
     done = isomorph("check", f"{source}:f")
     assert done.code == 2
     assert f"{source}:2" in done.err

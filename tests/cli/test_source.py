@@ -21,7 +21,7 @@ FAILING = {
 def test_user_code_that_fails_is_one_sentence_with_its_line(isomorph, tmp_path, name):
     text, line, words = FAILING[name]
     source = tmp_path / "user.py"
-    source.write_text(text)
+    source.write_text(text, "utf-8")
     done = isomorph("check", f"{source}:f", "--input", "x: float32[n]")
     assert done.code == 2
     assert done.out == ""
@@ -32,7 +32,9 @@ def test_user_code_that_fails_is_one_sentence_with_its_line(isomorph, tmp_path, 
 
 def test_what_user_code_prints_does_not_disturb_the_document(isomorph, tmp_path):
     source = tmp_path / "user.py"
-    source.write_text("print('importing')\n\n\ndef f(x):\n    print('hello')\n    return x + 1\n")
+    source.write_text(
+        "print('importing')\n\n\ndef f(x):\n    print('hello')\n    return x + 1\n", "utf-8"
+    )
     done = isomorph("check", f"{source}:f", "--input", "x: float32[n]", "--json")
     assert done.code == 0
     assert done.document["ok"]
@@ -42,6 +44,7 @@ def test_what_user_code_prints_does_not_disturb_the_document(isomorph, tmp_path)
 def test_a_factory_is_called(isomorph, mlp, tmp_path):
     source = tmp_path / "user.py"
     source.write_text(
-        f"import isomorph as iso\n\n\ndef make():\n    return iso.load({str(mlp)!r})\n"
+        f"import isomorph as iso\n\n\ndef make():\n    return iso.load({str(mlp)!r})\n",
+        "utf-8",
     )
     assert isomorph("check", f"{source}:make").code == 0

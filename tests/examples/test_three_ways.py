@@ -18,17 +18,17 @@ from onnx import helper, numpy_helper
 from safetensors.numpy import load_file
 
 import isomorph as iso
-from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.frontends.canonical import canonical
 from isomorph.ir.proto.decode import decode_model
 from isomorph.ir.text import parse
 from isomorph.parity.verdict import Status
-from isomorph.passes.canonical import CANONICAL
 from tests.isomorphism import differences
 from tests.kernels.support import needs_compiler, uses_its_arena
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from isomorph.ir.graph import Graph
 
 HERE = Path(__file__).parents[2] / "examples" / "digits"
 SPEC = ["images: float32[batch, 1, 8, 8] in 0..1"]
@@ -121,13 +121,6 @@ def by_hand(*, terse: bool) -> onnx.ModelProto:
     )
     graph = helper.make_graph(nodes, "by_hand", *ends, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-
-
-def canonical(graph: Graph) -> Graph:
-    copied, _ = copy_graph(graph)
-    upgrade(copied)
-    CANONICAL.run(copied)
-    return copied
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -167,7 +167,7 @@ class Worker:
 
 
 def _limit_memory() -> None:
-    with open("/proc/self/statm") as file:  # noqa: PTH123 - no text that a Path would help with
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no text that a Path would help with
         now = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -19,13 +19,11 @@ from isomorph.cli.show import as_text, describe
 from isomorph.exporters.onnx.atomic import WriteError
 from isomorph.exporters.onnx.faithful import write_as_read
 from isomorph.exporters.onnx.writer import to_proto
+from isomorph.frontends.canonical import canonical
 from isomorph.frontends.onnx import reader
-from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.budget import Limits, bounded
 from isomorph.ir.errors import InvalidGraphError, InvalidModelError, IsomorphError, UnsupportedError
-from isomorph.ir.graph import copy_graph
 from isomorph.ir.text import to_text
-from isomorph.passes.canonical import CANONICAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -113,11 +111,9 @@ def _kept(path: Path) -> None:
 
 
 def _optimized(graph: Graph) -> None:
-    copied, _ = copy_graph(graph)
     with bounded(LIMITS):
-        upgrade(copied)
-        CANONICAL.run(copied)
-    to_proto(copied)
+        found = canonical(graph)
+    to_proto(found)
 
 
 def _is_typed(error: Exception) -> bool:

@@ -277,7 +277,7 @@ def test_text_does_not_depend_on_the_hash_seed():
             [sys.executable, "-c", SCRIPT],
             env={"PYTHONHASHSEED": seed},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=True,
         ).stdout
         for seed in ("1", "2")

@@ -13,11 +13,10 @@ import pytest
 from onnx import helper
 
 from isomorph.frontends.array.trace import trace_array
-from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.frontends.canonical import canonical
 from isomorph.frontends.spec import parse_specs
 from isomorph.ir.proto.decode import decode_model
 from isomorph.lowering import lower
-from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime.plan import Plan, make_plan
 from isomorph.runtime.specialise import specialised
 
@@ -176,10 +175,7 @@ def named(models: Iterable[str]) -> list[Any]:
 
 def plan(model: str, dtype: str, shape: tuple[int, ...], arch: str = "sm_90") -> Plan:
     """The plan of a model, without building a kernel."""
-    graph = MODELS[model](dtype)
-    upgrade(graph)
-    CANONICAL.run(graph)
-    made = specialised(graph, (shape,))
+    made = specialised(canonical(MODELS[model](dtype)), (shape,))
     return make_plan(made, lower(made, arch))
 
 

@@ -42,7 +42,9 @@ def opcodes(cubin: bytes) -> Counter[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        done = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [tool, "-c", str(path)], capture_output=True, encoding="utf-8", check=True
+        )
     found = Counter(_LINE.findall(done.stdout))
     assert found, done.stdout[:500]
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import nn
 
 from isomorph.frontends.spec import parse_specs
 from isomorph.frontends.torch.trace import trace_torch
+from tests.frontends.torch.models import seeded
 
 __all__ = ["ENCODER", "RESNET", "module", "specs", "traced"]
 ENCODER, RESNET = "torch encoder", "torch resnet"
@@ -70,17 +72,8 @@ class ResNet(nn.Module):
 
 def module(name: str, dtype: str) -> nn.Module:
     """A module with the same numbers in every run, batch norms with statistics of their own."""
-    torch.manual_seed(0)
-    if name == ENCODER:
-        made: nn.Module = nn.TransformerEncoderLayer(32, 4, 48, batch_first=True, activation="gelu")
-    else:
-        made = ResNet()
-    for part in made.modules():
-        if isinstance(part, nn.BatchNorm2d):
-            nn.init.uniform_(part.running_mean, -0.5, 0.5)
-            nn.init.uniform_(part.running_var, 0.5, 2.0)
-            nn.init.uniform_(part.weight, 0.5, 2.0)
-    return made.to(getattr(torch, dtype)).eval()
+    encoder = partial(nn.TransformerEncoderLayer, 32, 4, 48, batch_first=True, activation="gelu")
+    return seeded(encoder if name == ENCODER else ResNet).to(getattr(torch, dtype))
 
 
 def specs(name: str, dtype: str) -> list[str]:

@@ -26,7 +26,7 @@ from isomorph.ir.types import DType
 from isomorph.ir.verify import verify
 from isomorph.ir.weights import Weight
 from isomorph.parity.verdict import Status
-from tests.ops import harness
+from tests.ops import harness, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -287,20 +287,10 @@ MODELS = {
 }
 
 
-def _saved(folder: Path, name: str, text: str, version: int = 3) -> Path:
-    path = folder / f"{name}.onnx"
-    onnx.save(onnx.parser.parse_model(HEADER.format(version) + text), path)
-    return path
-
-
 @pytest.mark.parametrize("name", list(MODELS))
 def test_models_go_all_the_way(tmp_path: Path, name: str):
-    source = _saved(tmp_path, "source", MODELS[name])
-    result = isomorph.export(isomorph.load(source), tmp_path / "out.onnx", opset=21, cases=60)
-    assert result.verdict is not None
-    assert result.verdict.status is Status.PASS, result.verdict
-    assert result.verdict.cases == 60
-    imports = {o.domain: o.version for o in onnx.load(tmp_path / "out.onnx").opset_import}
+    made = whole.goes_all_the_way(tmp_path, HEADER.format(3) + MODELS[name])
+    imports = {o.domain: o.version for o in onnx.load(made).opset_import}
     assert imports == {"": 21, ML: 3}
 
 
@@ -331,11 +321,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", list(FAULTS))
 def test_planted_faults_are_found(tmp_path: Path, fault: str):
     name, right, wrong = FAULTS[fault]
-    assert right in MODELS[name]
-    reference = _saved(tmp_path, "reference", MODELS[name])
-    candidate = _saved(tmp_path, "candidate", MODELS[name].replace(right, wrong))
-    verdict = isomorph.verify(reference, candidate, cases=100)
-    assert verdict.status is Status.FAIL, verdict
+    whole.fault_is_found(tmp_path, HEADER.format(3) + MODELS[name], right, wrong)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ from isomorph.ir.infer import infer
 from isomorph.ir.interpret import interpret
 from isomorph.ir.text import parse
 from isomorph.ir.verify import verify
-from isomorph.parity.verdict import Status
 from isomorph.runtime.ort import Session
-from tests.ops import harness
+from tests.ops import harness, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -269,16 +268,13 @@ def test_what_is_no_optional_needs_none():
 
 
 @pytest.mark.parametrize("opset", [15, 17, 18])
-def test_models_of_older_optionals_are_read(opset: int):
-    model = onnx.parser.parse_model(
-        HEADER.format(8, opset)
-        + """
+def test_models_of_older_optionals_are_read(tmp_path: Path, opset: int):
+    text = """
     g (optional(float[n]) x) => (float[n] y, bool b) {
         b = OptionalHasElement(x)
         y = OptionalGetElement(x)
     }"""
-    )
-    made = isomorph.load(_saved_model(model))
+    made = isomorph.load(whole.saved(tmp_path / "model.onnx", HEADER.format(8, opset) + text))
     assert upgrade(made) == []
     verify(made, "upgrade")
     y, b = interpret(made, [A[0]])
@@ -338,26 +334,12 @@ LOOPS = {
 }
 
 
-def _saved_model(model: onnx.ModelProto, folder: Path | None = None) -> str:
-    import tempfile
-    from pathlib import Path as Folder
-
-    path = (folder or Folder(tempfile.mkdtemp())) / "model.onnx"
-    onnx.save(model, path)
-    return str(path)
-
-
 @pytest.mark.parametrize(
     ("name", "opset"), [*((name, 21) for name in LOOPS), ("mapped", 16), ("grown by a loop", 13)]
 )
 def test_models_go_all_the_way(tmp_path: Path, name: str, opset: int):
-    """Read, optimized, written for two opsets, run and compared with what was read."""
-    model = onnx.parser.parse_model(HEADER.format(10, 18) + LOOPS[name])
-    source = _saved_model(model, tmp_path)
-    result = isomorph.export(isomorph.load(source), tmp_path / "out.onnx", opset=opset, cases=40)
-    assert result.verdict is not None
-    assert result.verdict.status is Status.PASS, result.verdict
-    assert result.verdict.cases == 40
+    text = HEADER.format(10, 18) + LOOPS[name]
+    whole.goes_all_the_way(tmp_path, text, opset=opset, cases=40)
 
 
 FAULTS = {
@@ -379,10 +361,4 @@ FAULTS = {
 def test_planted_faults_are_found(tmp_path: Path, fault: str):
     right, wrong, name = FAULTS[fault]
     text = HEADER.format(10, 18) + LOOPS[name]
-    assert right in text
-    paths = []
-    for kind, given in (("reference", text), ("candidate", text.replace(right, wrong))):
-        paths.append(tmp_path / f"{kind}.onnx")
-        onnx.save(onnx.parser.parse_model(given), paths[-1])
-    verdict = isomorph.verify(*paths, cases=60)
-    assert verdict.status is Status.FAIL, verdict
+    whole.fault_is_found(tmp_path, text, right, wrong, cases=60)

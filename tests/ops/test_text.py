@@ -8,8 +8,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
-import onnx.parser
 import pytest
 
 import isomorph
@@ -22,6 +20,7 @@ from isomorph.ir.semantics.re2.sample import matching
 from isomorph.ir.semantics.re2.syntax import PatternError
 from isomorph.ir.text import parse
 from isomorph.parity.verdict import Status
+from tests.ops import whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -318,19 +317,9 @@ MODELS = {
 }
 
 
-def _saved(folder: Path, name: str, text: str) -> Path:
-    path = folder / f"{name}.onnx"
-    onnx.save(onnx.parser.parse_model(HEADER.format(10, 21) + text), path)
-    return path
-
-
 @pytest.mark.parametrize("name", list(MODELS))
 def test_models_of_strings_go_all_the_way(tmp_path: Path, name: str):
-    source = _saved(tmp_path, "source", MODELS[name])
-    result = isomorph.export(isomorph.load(source), tmp_path / "out.onnx", opset=21, cases=60)
-    assert result.verdict is not None
-    assert result.verdict.status is Status.PASS, result.verdict
-    assert result.verdict.cases == 60
+    whole.goes_all_the_way(tmp_path, HEADER.format(10, 21) + MODELS[name])
 
 
 FAULTS = {
@@ -351,21 +340,14 @@ FAULTS = {
 @pytest.mark.parametrize("fault", list(FAULTS))
 def test_planted_faults_are_found(tmp_path: Path, fault: str):
     name, right, wrong = FAULTS[fault]
-    assert right in MODELS[name]
-    reference = _saved(tmp_path, "reference", MODELS[name])
-    candidate = _saved(tmp_path, "candidate", MODELS[name].replace(right, wrong))
-    verdict = isomorph.verify(reference, candidate, cases=100)
-    assert verdict.status is Status.FAIL, verdict
+    whole.fault_is_found(tmp_path, HEADER.format(10, 21) + MODELS[name], right, wrong)
 
 
 def test_what_onnxruntime_splits_otherwise_is_its_own(tmp_path: Path):
     """It knows no white space but the space, and finds no part in an empty text."""
-    source = _saved(
-        tmp_path,
-        "source",
-        "g (string[n] x) => (string[n, p] y, int64[n] z) {"
-        ' y, z = StringSplit<delimiter = ",">(x) }',
-    )
+    text = "g (string[n] x) => (string[n, p] y, int64[n] z) {"
+    text += ' y, z = StringSplit<delimiter = ",">(x) }'
+    source = whole.saved(tmp_path / "source.onnx", HEADER.format(10, 21) + text)
     samples = [[texts("", "")], [texts("a,b", "")]]
     verdict = isomorph.verify(source, source, cases=20, samples=samples)
     assert verdict.status is Status.PASS

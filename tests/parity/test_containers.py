@@ -219,7 +219,7 @@ def test_a_fault_in_a_sequence_fails_and_replays(tmp_path: Path, fault: dict[str
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "replay")],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         cwd=tmp_path,
     )

@@ -219,6 +219,6 @@ def test_the_replay_of_a_failure_fails_by_itself(tmp_path: Path):
     verdict = verify(good, bad, cases=CASES, replay_folder=tmp_path / "replay")
     assert verdict.replay == tmp_path / "replay"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(verdict.replay)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=tmp_path)
     assert done.returncode == 1, done.stdout
     assert "another function" in done.stdout

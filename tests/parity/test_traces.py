@@ -27,12 +27,14 @@ print(sorted(os.listdir(".")))
 
 
 def test_no_folder_of_hypothesis_appears(tmp_path: Path):
-    (tmp_path / "own.py").write_text("NUMBERS = 12345, 67890\n")  # which Hypothesis would read
+    (tmp_path / "own.py").write_text(
+        "NUMBERS = 12345, 67890\n", "utf-8"
+    )  # which Hypothesis would read
     done = subprocess.run(
         [sys.executable, "-B", "-c", SCRIPT],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert done.stdout.strip() == "['own.py']", done.stderr

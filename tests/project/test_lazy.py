@@ -15,7 +15,7 @@ PROGRAM = "import json, sys, {0}; json.dump(sorted(sys.modules), sys.stdout)"
 def loaded_by(module: str) -> set[str]:
     """The names in `sys.modules` of a fresh process that imported one module."""
     command = [sys.executable, "-c", PROGRAM.format(module)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     return set(json.loads(done.stdout))
 
 

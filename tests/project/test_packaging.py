@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (copy / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / file, copy / file)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir=dist"]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=copy, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (built,) = (copy / "dist").glob("*.whl")
     return built

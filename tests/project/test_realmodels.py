@@ -38,7 +38,7 @@ def test_processes_that_ask_at_once_download_once(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     command = [sys.executable, "-c", FETCH.format("magika")]
     started = [
-        subprocess.Popen(command, cwd=realmodels.ROOT, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(command, cwd=realmodels.ROOT, stdout=subprocess.PIPE, encoding="utf-8")
         for _ in range(3)
     ]
     answers = {process.communicate()[0].strip() for process in started}
@@ -52,7 +52,7 @@ def test_a_file_that_is_not_the_pinned_one_is_refused(
     real_model("magika")
     (entry,) = [
         e
-        for e in json.loads((realmodels.ROOT / "tests/realmodels.json").read_text())
+        for e in json.loads((realmodels.ROOT / "tests/realmodels.json").read_text("utf-8"))
         if e["name"] == "magika"
     ]
     entry["files"]["magika"]["sha256"] = "0" * 64

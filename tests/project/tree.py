@@ -18,7 +18,7 @@ UNTRACKED = {".git", ".venv", ".cache", "build", "dist", "__pycache__", ".hypoth
 def files() -> tuple[Path, ...]:
     """Every file of the project, relative to its root: tracked, or new and not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     if listed.returncode == 0:
         names = {Path(name) for name in listed.stdout.split("\0") if name}
     else:  # an unpacked archive has no .git

@@ -76,7 +76,7 @@ class Worker:
             [sys.executable, "-c", f"from {__name__} import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             cwd=Path.cwd(),
             env={**os.environ, **QUIET},
         )

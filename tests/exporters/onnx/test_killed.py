@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).with_name("killing.py")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="victims are forks")
 def test_killed_at_every_call_and_at_random_times(tmp_path: Path):
     command = [sys.executable, SCRIPT, tmp_path, "40", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     killed = re.fullmatch(r"killed (\d+) times\n", done.stdout)
     assert killed is not None

@@ -398,7 +398,7 @@ print(loaded - start, peak() - loaded, result.bytes)
     for external in (True, False):
         out = tmp_path / f"{external}.onnx"
         command = [sys.executable, "-c", program, tmp_path / "m.onnx", out, str(external)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
         load, written, total = map(int, done.stdout.split())
         assert load < 32, f"loading took {load} MiB"
         assert written < 64, f"writing {size >> 20} MiB took {written} MiB"

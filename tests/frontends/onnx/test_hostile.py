@@ -97,7 +97,7 @@ for name, model in made.items():
         print(f"{name}: {took:.1f} s")
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
 
 import isomorph as iso  # noqa: E402 - after the skip
-from isomorph.api import _optimized  # noqa: E402
+from isomorph.frontends.canonical import canonical  # noqa: E402
 from tests.frontends.torch.models import MODELS, seeded  # noqa: E402
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
@@ -44,8 +44,8 @@ def test_a_fault_in_the_weights_is_found_against_the_module(tmp_path: Path):
 
 def test_the_digits_net_is_one_graph_however_it_is_written(digits: Any):
     array, module = digits
-    first = _optimized(iso.trace(array.digits, SPEC))
-    second = _optimized(iso.trace(module.digits(), SPEC))
+    first = canonical(iso.trace(array.digits, SPEC))
+    second = canonical(iso.trace(module.digits(), SPEC))
     assert len(first) == len(second) == 11
     for a, b in zip(first.sorted_ops(), second.sorted_ops(), strict=True):
         assert (a.type, a.version, a.attributes) == (b.type, b.version, b.attributes)
