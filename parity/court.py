@@ -147,6 +147,9 @@ class Court:
                 self.note(f"RUNTIME: at a size of 0, {error}")
                 self._refuse("run time", str(error))
                 return False
+            if wanted is None and got is None:
+                self.note(f"RUNTIME: on inputs that both models refuse, {error}")
+                return self._refused(case, no_reference, no_candidate, str(error))
             self.died = True
             self._fail(case, f"{error} on these inputs")
             return True

@@ -8,17 +8,30 @@ import onnx
 import pytest
 
 import isomorph as iso
-from tests.realmodels import real_model
+from tests.realmodels import HOMES, real_model
 
 MODELS = ("silero_vad_op18_ifless", "silero_vad_16k_op15", "magika", "ch_ppocr_cls")
 OPSETS = (15, 17, 18, 21, 24)
+SWEEP = "ISOMORPH_CASES" in os.environ
 CASES = int(os.environ.get("ISOMORPH_CASES", "24"))
-"""Inputs per file here; `make sweep` asks for the default of 200."""
+"""Inputs per file here; `make sweep` asks for the default of 200, and for every model."""
+OTHERS = tuple(name for name in HOMES if name not in MODELS)
+QUICK = ("silero_vad", "tashkeel_bilstm", "brainmaze_spindle_eeg")
 
 
 @pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("name", MODELS)
 def test_export(name, opset, tmp_path):
+    exports(name, opset, tmp_path)
+
+
+@pytest.mark.parametrize("opset", ["own", 21])
+@pytest.mark.parametrize("name", OTHERS if SWEEP else QUICK)
+def test_export_of_every_model(name, opset, tmp_path):
+    exports(name, own_opset(onnx.load(real_model(name))) if opset == "own" else opset, tmp_path)
+
+
+def exports(name, opset, tmp_path):
     source = real_model(name)
     path = tmp_path / "model.onnx"
     result = iso.export(source, path, opset=opset, cases=CASES)

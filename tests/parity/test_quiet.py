@@ -157,3 +157,36 @@ def test_a_real_model_against_its_conversion(tmp_path: Path, name: str, opset: i
         pytest.skip(f"onnx's own converter cannot convert it: {error}")
     other = save(converted, tmp_path / "converted.onnx")
     quiet(path, other, seeds=[1], cases=20, budget=10.0, names=False)
+
+
+def _recurrent(folded: bool) -> onnx.ModelProto:
+    """An LSTM, which onnxruntime dies of at batch 0; a fold of its result refuses that batch."""
+    rng = np.random.default_rng(0)
+    weights: dict[str, np.ndarray] = {
+        "w": rng.normal(size=(1, 8, 3)).astype("f4"),
+        "r": rng.normal(size=(1, 8, 2)).astype("f4"),
+        "shape": np.array([0, 0, -1]),
+    }
+    nodes = [
+        node("LSTM", "x w r", "h", hidden_size=2),
+        node("Transpose", "h", "t", perm=[0, 2, 1, 3]),
+        node("Reshape", "t shape", "y") if folded else node("Squeeze", "t axis", "y"),
+    ]
+    if not folded:
+        weights["axis"] = np.array([2])
+        del weights["shape"]
+    return model(nodes, ["x: float32[4, n, 3]"], ["y: float32[4, n, 2]"], weights)
+
+
+@pytest.mark.parametrize(
+    ("folded", "words"),
+    [(True, "on inputs that both models refuse"), (False, "at a size of 0")],
+    ids=["both refuse", "the run time alone"],
+)
+def test_a_process_that_dies_of_no_batch_is_the_run_time_s_affair(
+    tmp_path: Path, folded: bool, words: str
+):
+    path = save(_recurrent(folded), tmp_path / "model.onnx")
+    verdict = quiet(path, path, range(3))
+    assert 0 not in verdict.dims["n"]
+    assert any(words in note and "killed its process" in note for note in verdict.notes), verdict
