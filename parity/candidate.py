@@ -86,20 +86,19 @@ class Candidate:
         return self._observe(self._instrumented, inputs)
 
     def observe_body(
-        self, op: Op, name: str, body: Graph, captures: Sequence[Any]
+        self, op: Op, body: Graph, inputs: Sequence[Any], captures: Sequence[Any]
     ) -> dict[Value, Any]:
-        """Every value of a subgraph, run as a model of its own on the captured values given."""
-        kinds = tuple(type_of(c) for c in captures)
+        """Every value of a subgraph, run as a model on its inputs and on captured values."""
+        kinds = tuple(type_of(c) for c in (*inputs, *captures))
         weights = [self._constants.get(v, v.weight) for v in op.captures]
         key = (id(body), kinds)
         if key not in self._bodies:
             made, new = copy_graph(body)
-            free: list[Value] = []
-            for outer, value, kind, weight in zip(
-                body.captures, made.captures, kinds, weights, strict=True
-            ):
+            for value, kind in zip((*made.inputs, *made.captures), kinds, strict=True):
                 if kind is not None and not isinstance(value.type, OptionalType):
                     value.type = kind
+            free: list[Value] = []
+            for outer, value, weight in zip(body.captures, made.captures, weights, strict=True):
                 if weight is None:
                     free.append(value)
                 else:  # as the run time has it: packed ahead, the same kernels
@@ -110,7 +109,7 @@ class Candidate:
             label = f"body{len(self._bodies)}"
             self._bodies[key] = self._instrument(made, label, {b: a for a, b in new.items()})
         given = [c for c, w in zip(captures, weights, strict=True) if w is None]
-        return self._observe(self._bodies[key], given)
+        return self._observe(self._bodies[key], [*inputs, *given])
 
     def save(self, path: Path) -> None:
         """Put a copy of the file there, and of its data beside it."""

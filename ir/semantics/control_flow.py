@@ -33,7 +33,9 @@ def _loop(call: Call, trips: Any = None, condition: Any = None, *state: Any) -> 
     for index in count():
         if not goes_on or (most is not None and index >= most):
             break
-        results = call.run(body, [np.array(index, np.int64), np.array(goes_on), *carried])
+        given = (np.array(index, np.int64), np.array(goes_on))
+        counted = [_declared(a, v) for a, v in zip(given, body.inputs, strict=False)]
+        results = call.run(body, [*counted, *carried])
         # The definition's table ignores what the body says of a condition that is absent;
         # without a trip count too, nothing else could end the loop.
         goes_on = _truth(results[0]) if condition is not None or most is None else True
@@ -43,6 +45,12 @@ def _loop(call: Call, trips: Any = None, condition: Any = None, *state: Any) -> 
     formals = body.outputs[1 + len(state) :]
     scans = [_stack(call, row, formal, 0) for row, formal in zip(rows, formals, strict=True)]
     return (*carried, *scans)
+
+
+def _declared(scalar: np.ndarray, formal: Value) -> np.ndarray:
+    """A scalar, or a vector of it where a body says that it takes that."""
+    vector = isinstance(formal.type, TensorType) and formal.type.rank == 1
+    return scalar.reshape(1) if vector else scalar
 
 
 def _stack(call: Call, row: list[Any], formal: Value, axis: int) -> np.ndarray:
