@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import threading
+from functools import cache
 from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.prober import Prober
@@ -23,16 +27,25 @@ CONSTANT_BYTES = 4096
 """Constant operands up to this size go into the one-op model; larger ones become inputs."""
 
 _answers: dict[bytes, tuple[Outcome, str]] = {}
+_lock = threading.Lock()
 
 
 def ask(models: Iterable[bytes]) -> dict[bytes, tuple[Outcome, str]]:
     """Whether each one-op model loads: outcome and reason. Asked once per process."""
-    wanted = [m for m in models if m not in _answers]
-    if wanted:
-        with Prober() as prober:
-            for model in wanted:
-                _answers[model] = prober.ask(Job(model, {}, run=False))
+    with _lock:
+        for model in models:
+            if model not in _answers:
+                _answers[model] = _prober(os.getpid()).ask(Job(model, {}, run=False))
     return _answers
+
+
+@cache
+def _prober(process: int) -> Prober:
+    """The one of this process, which ends with it: a fork does not share its parent's."""
+    del process
+    prober = Prober()
+    atexit.register(prober.close)
+    return prober
 
 
 def alone(op: Op, opsets: Mapping[str, int], ir_version: int) -> bytes | None:

@@ -58,6 +58,10 @@ class Prober:
             line = stdout.readline()
         except BrokenPipeError:
             line = b""
+        except BaseException:  # an answer that comes too late would be taken for the next job's
+            process.kill()
+            self.close()
+            raise
         finally:
             timer.cancel()
         if line:
