@@ -38,6 +38,7 @@ FAMILIES = (
     "signal",
     "image",
     "microsoft",
+    "fused",
     "ml",
 )
 """Every family that has a table; a new family is one more word here and its files."""

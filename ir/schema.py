@@ -1,6 +1,6 @@
 """The one reader of `onnx.defs`: versions, operands, attributes, type constraints, bodies.
 
-Of domains that onnx does not define, `ir/schema_microsoft.py` has definitions.
+Of what onnx does not define, `ir/schema_microsoft.py` and `ir/schema_fused.py` have definitions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import onnx
 import onnx.defs
 import onnx.helper
 
+from isomorph.ir import schema_fused as fused
 from isomorph.ir import schema_microsoft as microsoft
 from isomorph.ir.types import DType, schema_name
 
@@ -25,6 +26,13 @@ CANONICAL = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1}
 """The opset that every op is upgraded to first. A constant of ours: never what is installed."""
 
 ML = "ai.onnx.ml"
+
+OWN: dict[tuple[str, str], microsoft.Row] = {
+    **{(microsoft.DOMAIN, name): row for name, row in microsoft.DEFINITIONS.items()},
+    **{(microsoft.DOMAIN, name): row for name, row in fused.FUSED.items()},
+    **{("", name): row for name, row in fused.STANDARD.items()},
+}
+"""Definitions that onnxruntime adds; each is version 1 of its operator."""
 
 LOWEST_READ = 6
 """The lowest opset of the default domain that the front end upgrades from."""
@@ -114,8 +122,8 @@ def schema(domain: str, name: str, opset: int) -> Schema | None:
     since = since_version(domain, name, opset)
     if since is None:
         return None
-    if domain == microsoft.DOMAIN:
-        return _microsoft(name)
+    if is_own(domain, name, since):
+        return _own(domain, name)
     raw = _raw(domain, name, since)
     return Schema(
         domain=domain,
@@ -136,6 +144,11 @@ def schema(domain: str, name: str, opset: int) -> Schema | None:
         deterministic=raw.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
         doc=raw.doc or "",
     )
+
+
+def is_own(domain: str, name: str, version: int) -> bool:
+    """Whether a version of an operator is onnxruntime's, of which onnx knows nothing."""
+    return version == microsoft.VERSION and (domain, name) in OWN
 
 
 @cache
@@ -165,7 +178,7 @@ def body(
         types: serialized TypeProtos of its operands, empty where absent or unknown.
     """
     since = since_version(domain, name, version)
-    if since is None or domain == microsoft.DOMAIN:
+    if since is None or is_own(domain, name, since):
         return None
     raw = _raw(domain, name, since)
     fixed = sorted(raw.function_opset_versions)
@@ -191,7 +204,7 @@ def body(
 def has_body(domain: str, name: str, version: int) -> bool:
     """Whether a version of an operator is defined by a function body, too."""
     since = since_version(domain, name, version)
-    if since is None or domain == microsoft.DOMAIN:
+    if since is None or is_own(domain, name, since):
         return False
     raw = _raw(domain, name, since)
     return bool(raw.has_function or raw.has_context_dependent_function)
@@ -240,20 +253,21 @@ def _history() -> dict[tuple[str, str], tuple[int, ...]]:
             continue
         if limit is None or s.since_version <= limit:
             found.setdefault((s.domain, s.name), []).append(s.since_version)
-    own = {(microsoft.DOMAIN, n): (microsoft.VERSION,) for n in microsoft.DEFINITIONS}
-    return {**{key: tuple(sorted(v)) for key, v in found.items()}, **own}
+    for key in OWN:
+        found.setdefault(key, []).append(microsoft.VERSION)
+    return {key: tuple(sorted(v)) for key, v in found.items()}
 
 
-def _microsoft(name: str) -> Schema:
-    """The definition of an operator as `schema_microsoft` has it."""
-    inputs, outputs, type_vars, attributes = microsoft.DEFINITIONS[name]
+def _own(domain: str, name: str) -> Schema:
+    """The definition of an operator that is onnxruntime's."""
+    inputs, outputs, type_vars, attributes = OWN[domain, name]
     kinds = {v: frozenset(f"tensor({t})" for t in kind.split()) for v, kind in type_vars.items()}
     given, made = (
         tuple(_own_operand(t, kinds) for t in row.split(", ")) for row in (inputs, outputs)
     )
     repeats = bool(given and given[-1].variadic)
     return Schema(
-        domain=microsoft.DOMAIN,
+        domain=domain,
         name=name,
         since=microsoft.VERSION,
         deprecated=False,

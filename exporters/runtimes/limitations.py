@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from isomorph.exporters.runtimes.tables import type_text
 from isomorph.ir.constants import integers, numbers
 from isomorph.ir.schema import ML
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
 
@@ -153,7 +154,24 @@ _ONE_SCORE = Limitation(
     when=_transforms_one,
 )
 
+
+def _skips_zeros(op: Op) -> bool:
+    """Whether a MatMulNBits has packed zero points, and says which block each weight is of."""
+    zeros = op.input(3)
+    kind = None if zeros is None else zeros.type
+    packed = isinstance(kind, TensorType) and kind.dtype is DType.UINT8
+    return packed and op.input(4) is not None
+
+
 LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
+    (DOMAIN, "MatMulNBits"): (
+        Limitation(
+            "does not read packed zero points where g_idx is given",
+            "order the weights by block, and leave g_idx out",
+            ("float32",),
+            when=_skips_zeros,
+        ),
+    ),
     (ML, "CastMap"): (
         Limitation(
             'puts "0.f" in the place of texts that a sparse map lacks',

@@ -40,7 +40,8 @@ def product_shape(context: Context, first: int = 0, second: int = 1) -> Shape | 
     return (*batch, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
 
 
-def _gemm(context: Context) -> tuple[Type | None, ...]:
+def gemm(context: Context) -> tuple[Type | None, ...]:
+    """The product of two matrices, either of them turned."""
     tensor = context.tensor(0)
     if tensor is None:
         return (None,)
@@ -104,7 +105,7 @@ def _det(context: Context) -> tuple[Type | None, ...]:
 # Det is no sum of given products: an elimination, judged by its own conditioning.
 OPS: dict[Key, OpDef] = {
     ("", "MatMul"): OpDef(_matmul, Tolerance.DOT),
-    ("", "Gemm"): OpDef(_gemm, Tolerance.DOT),
+    ("", "Gemm"): OpDef(gemm, Tolerance.DOT),
     ("", "Einsum"): OpDef(_einsum, Tolerance.DOT),
     ("", "Det"): OpDef(_det, Tolerance.RECURRENT),
 }

@@ -45,16 +45,24 @@ def _rotary(call: Call, x: Any, cos: Any, sin: Any, places: Any = None) -> Array
             f"{call.op.where}: {rotated} of {size} numbers cannot be rotated by angles of shape "
             f"{cos.shape}"
         )
+    found = rotate(a, cos, sin, interleaved=bool(call.attr("interleaved", 0)))
+    return found if x.ndim == 4 else join_heads(found)
+
+
+def rotate(a: Array, cos: Any, sin: Any, *, interleaved: bool) -> Array:
+    """Heads (batch, heads, length, size) turned by angles (batch, length, half of what is turned).
+
+    Pairs are neighbours where they are interleaved, else the two halves of what is turned.
+    """
     cos, sin = n.up(cos)[:, None], n.up(sin)[:, None]
+    rotated = 2 * cos.shape[3]
     turned = n.up(a[..., :rotated])
-    interleaved = bool(call.attr("interleaved", 0))
     first, second = (
         (turned[..., 0::2], turned[..., 1::2]) if interleaved else np.split(turned, 2, -1)
     )
     pair = cos * first - sin * second, sin * first + cos * second
     found = np.stack(pair, -1).reshape(turned.shape) if interleaved else np.concatenate(pair, -1)
-    result = np.concatenate((n.like(found, x), a[..., rotated:]), -1)
-    return result if x.ndim == 4 else join_heads(result)
+    return np.concatenate((n.like(found, a), a[..., rotated:]), -1)
 
 
 def linear_attention(

@@ -24,13 +24,15 @@ def _matmul(call: Call, a: Array, b: Array) -> Array:
     return in_accumulator(np.matmul, a, b)
 
 
-def _gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
+def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
+    """A product of matrices, either of them turned, and what is added to it."""
     left = a.T if call.attr("transA", 0) else a
     right = b.T if call.attr("transB", 0) else b
     product = _scaled(np.matmul(accumulate(left), accumulate(right)), call.attr("alpha", 1.0))
     beta = call.attr("beta", 1.0)
     if c is not None and beta != 0:
-        if call.op.version < 7 and not call.attr("broadcast", 0) and c.shape != product.shape:
+        alike = c.shape == product.shape or bool(call.attr("broadcast", 0))
+        if call.op.key == ("", "Gemm") and call.op.version < 7 and not alike:
             raise TypeInferenceError(
                 f"{call.op}: operand 2 has shape {c.shape}, {product.shape} was expected: "
                 "broadcast is 0"
@@ -74,7 +76,7 @@ def _det(call: Call, a: Array) -> Array:
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "MatMul"): (Impl(_matmul),),
-    ("", "Gemm"): (Impl(_gemm),),
+    ("", "Gemm"): (Impl(gemm),),
     ("", "Einsum"): (Impl(_einsum),),
     ("", "Det"): (Impl(_det),),
 }

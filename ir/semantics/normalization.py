@@ -28,7 +28,7 @@ MVN_EPSILON = float(np.float32(1e-9))
 """Added to the standard deviation by the function body of MeanVarianceNormalization."""
 
 
-def _standardize(x: Array, axes: Axes, epsilon: float) -> tuple[Array, Array, Array]:
+def standardize(x: Array, axes: Axes, epsilon: float) -> tuple[Array, Array, Array]:
     """(x - mean) / sqrt(var + epsilon), the mean, and the factor."""
     mean = x.mean(axes, keepdims=True)
     difference = x - mean
@@ -91,7 +91,7 @@ def _batch_7(call: Call, x: Any, scale: Any, shift: Any, mean: Any, variance: An
 
 def _instance(call: Call, x: Any, scale: Any, shift: Any) -> Array:
     a = n.up(x)
-    normal, _, _ = _standardize(a, tuple(range(2, a.ndim)), call.attr("epsilon", 1e-5))
+    normal, _, _ = standardize(a, tuple(range(2, a.ndim)), call.attr("epsilon", 1e-5))
     return n.like(normal * _channels(scale, a.ndim) + _channels(shift, a.ndim), x)
 
 
@@ -99,21 +99,22 @@ def _group(call: Call, x: Any, scale: Any, shift: Any) -> Array:
     """Scale and shift per channel; before 21, per group."""
     a, groups = n.up(x), int(call.attr("num_groups"))
     rows = a.reshape(a.shape[0], groups, -1)
-    normal = _standardize(rows, (2,), call.attr("epsilon", 1e-5))[0].reshape(a.shape)
+    normal = standardize(rows, (2,), call.attr("epsilon", 1e-5))[0].reshape(a.shape)
     per = 1 if call.op.version >= 21 else a.shape[1] // groups
     scale, shift = (np.repeat(n.up(v), per) for v in (scale, shift))
     return n.like(normal * _channels(scale, a.ndim) + _channels(shift, a.ndim), x)
 
 
 def _layer(call: Call, x: Any, scale: Any, shift: Any = None) -> tuple[Array, ...]:
+    """Version 1, which is onnxruntime's, allows a scale of another type than X's."""
     a = n.up(x)
     axes = tuple(range(call.attr("axis", -1) % a.ndim, a.ndim))
-    normal, mean, factor = _standardize(a, axes, call.attr("epsilon", 1e-5))
+    normal, mean, factor = standardize(a, axes, call.attr("epsilon", 1e-5))
     y = normal * n.up(scale)
     if shift is not None:
         y = y + n.up(shift)
     stash = call.float_dtype(DType(call.attr("stash_type", 1)))
-    return n.like(y, x), mean.astype(stash), factor.astype(stash)
+    return n.like(y, scale), mean.astype(stash), factor.astype(stash)
 
 
 def _rms(call: Call, x: Any, scale: Any) -> Array:

@@ -457,6 +457,9 @@ def old_model(
 
 
 def _check(graph: Graph, opset: int) -> None:
+    """What the checker says, unless onnx has no definition of an operator of its own domain."""
+    if any(schema.is_own(*op.key, op.version) and not op.domain for op in graph.ops()):
+        return
     full = not any(op.type in ILL_TYPED for op in graph.ops())
     onnx.checker.check_model(encode(graph, opset), full_check=full)
 

@@ -30,6 +30,12 @@ OLD_FORMS: dict[Key, dict[int, str]] = {
                 y = If (c) <then_branch = then () => (float[2] a) { a = Neg (x) },
                             else_branch = other () => (float[2] b) { b = Abs (x) }> }"""
     },
+    ("", "LayerNormalization"): {
+        1: """<ir_version: 8, opset_import: ["": 13]>
+            old (float16[2,3,4] x, float[4] scale, float[4] bias)
+            => (float[2,3,4] y, float[2,3,1] mean, float[2,3,1] factor) {
+                y, mean, factor = LayerNormalization <epsilon = 0.5> (x, scale, bias) }"""
+    },
     ("", "Loop"): {
         1: """<ir_version: 4, opset_import: ["": 8]>
             old (int64 n, bool c, float[2] x) => (float[2] y, float[k,2] all) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.build import Build, restate
-from isomorph.ir.types import TensorType
+from isomorph.ir.types import DType, TensorType
 from isomorph.ir.versions import SAME, InexpressibleError
 
 if TYPE_CHECKING:
@@ -93,6 +93,33 @@ def _group_21(op: Op, patch: Patch) -> None:
     restate(op, patch, 21, (op.inputs[0], spread(1), spread(2)))
 
 
+def _layer_17(op: Op, patch: Patch) -> None:
+    """Version 1 is onnxruntime's: the scale's type, which the result has, may be another than X's.
+
+    Statistics of another type than float32 and bfloat16 may be asked for there.
+    """
+    attributes = dict(op.attributes)
+    stash = DType(op.attr("stash_type", 1))
+    if stash not in (DType.FLOAT32, DType.BFLOAT16):
+        if len(op.results) > 1:
+            raise InexpressibleError(
+                f"LayerNormalization-17 has no statistics of {stash}",
+                "leave the statistics out, or ask for float32: stash_type 1",
+            )
+        attributes["stash_type"] = DType.FLOAT32.value
+    kinds = [v.type for v in op.inputs[:2] if v is not None]
+    dtypes = {k.dtype for k in kinds if isinstance(k, TensorType)}
+    if len(dtypes) < 2:
+        restate(op, patch, 17, attributes=attributes)
+        return
+    build = Build(op, patch)
+    wide = max(dtypes, key=lambda d: d.bits)
+    wide = DType.FLOAT32 if wide.bits == 16 else wide
+    operands = [None if v is None else build.cast(v, wide) for v in op.inputs]
+    y, *statistics = build.op(op.type, operands, attributes, len(op.outputs))
+    build.done(build.cast(y, build.dtype(1)), *statistics)
+
+
 _SOFTMAX: Steps = {**_same(11), 13: _softmax_13}
 
 UPGRADES: dict[Key, Steps] = {
@@ -101,7 +128,7 @@ UPGRADES: dict[Key, Steps] = {
     ("", "Hardmax"): _SOFTMAX,
     ("", "InstanceNormalization"): _same(22),
     ("", "LRN"): _same(13),
-    ("", "LayerNormalization"): {},
+    ("", "LayerNormalization"): {17: _layer_17},
     ("", "LogSoftmax"): _SOFTMAX,
     ("", "LpNormalization"): _same(22),
     ("", "MeanVarianceNormalization"): _same(13),
