@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.ir.constants import numbers
 from isomorph.ir.interpret import widen
+from isomorph.ir.opdef import Tolerance
 from isomorph.ir.types import DType
 from isomorph.parity import exact
 from isomorph.parity.arrays import is_double, is_float, largest
@@ -15,6 +17,7 @@ from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, difference_of_form, form
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.steps import Steps
+from isomorph.parity.tolerance import tolerance_of
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Status
 from isomorph.parity.well import FURTHER
@@ -29,8 +32,9 @@ PROBES = 6
 FACTOR = 64.0
 """Times the noise of one rounding per value: sums of many terms err like √K."""
 OVERFLOW = (
-    "numbers come near the largest one, and onnxruntime's optimizer multiplies products by what "
-    "the graph multiplies their operands by [matmul_scale_fusion.cc]"
+    "numbers come near the largest one, and onnxruntime's optimizer adds up in another order, or "
+    "multiplies products by what the graph multiplies their operands by "
+    "[nchwc_transformer.cc, matmul_scale_fusion.cc]"
 )
 CLOSE = 2.0
 """Units in the last place of difference that are not looked into."""
@@ -107,15 +111,18 @@ def _compare(
 def _reached(candidate: Candidate, inputs: Sequence[Any]) -> float:
     """The largest number there could be, were constant factors multiplied after products.
 
+    Products that are summed count, whatever the sum is: it is added up in any order.
     A product has two operands, each of which may have been scaled down before.
     """
     largest_seen = 0.0
 
-    def watch(_op: Op, _operands: list[Any], results: list[Any]) -> None:
+    def watch(op: Op, operands: list[Any], results: list[Any]) -> None:
         nonlocal largest_seen
-        for value in results:
-            if is_double(value):
-                largest_seen = max(largest_seen, largest(np.abs(value)))
+        sizes = [largest(np.abs(v)) for v in results if is_double(v)]
+        if tolerance_of(op) is Tolerance.DOT:
+            factors = [largest(np.abs(v)) for v in operands[:2] if is_double(v)]
+            sizes += [prod(factors)] if len(factors) == 2 else []
+        largest_seen = max([largest_seen, *sizes])
 
     candidate.program.run(inputs, watch=watch)
     shrinking = [1.0, 1.0]

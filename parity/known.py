@@ -14,11 +14,15 @@ import numpy as np
 
 from isomorph.ir.schema import ML
 from isomorph.ir.schema_microsoft import DOMAIN
+from isomorph.ir.semantics import evaluate
+from isomorph.ir.semantics._activation import ACTIVATED, activation_of, without_activation
 from isomorph.parity import known_attention as attention
+from isomorph.parity import known_fused as fused
 from isomorph.parity import known_ml
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_signal as signal
 from isomorph.parity.arrays import is_double
+from isomorph.parity.tolerance.fused import INT8, activated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,11 +82,26 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
             if covered.any():
                 found |= covered
                 words.append(f"{row.what} [{row.citation}]")
+        if case.op.key in ACTIVATED:
+            covered, said = _behind_sums(case)
+            found |= covered
+            words += [said] if covered.any() else []
         if case.op.domain == ML:
             covered, said = known_ml.explain(case.op, case.operands, case.got, case.unit)
             found |= covered
             words += [said] if covered.any() else []
     return found, "; ".join(words)
+
+
+def _behind_sums(case: Case) -> tuple[np.ndarray, str]:
+    """What the table says of the activation alone, of the error that the sums do not cause."""
+    act = activation_of(case.op)
+    if act is None:
+        return np.zeros(case.got.shape, bool), ""
+    total = np.asarray(evaluate(without_activation(case.op), case.operands, wide=True)[0])
+    caused = activated(case.op, case.operands, case.truth, 0, case.unit).soft
+    left = np.sign(case.got - case.truth) * np.maximum(case.error - caused, 0.0)
+    return explain(Case(act.op, act.operands(total), case.truth + left, case.truth, case.unit))
 
 
 def _is_single(case: Case) -> bool:
@@ -316,6 +335,27 @@ KNOWN = (
         _of_nan,
         "what is not finite among the operands is quantized to whatever its bits give",
         "onnxruntime/core/mlas/lib/quantize.cpp, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"MatMulNBits"}),
+        _of(fused.without_zeros),
+        "with g_idx, packed zero points are not read: the middle of the codes stands for 0",
+        "onnxruntime/contrib_ops/cpu/quantization/matmul_nbits.cc, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"MatMulNBits"}),
+        _of(fused.coarse_steps),
+        "with accuracy_level 4, blocks whose step is no normal number are quantized to 0",
+        "onnxruntime/core/mlas/lib/sqnbitgemm_kernel_avx_common_int8.h, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"MatMulNBits"}),
+        lambda case: _of_nan(case) & (case.op.attr("accuracy_level", 0) == INT8),
+        "with accuracy_level 4, what is not finite is quantized to whatever its bits give",
+        "onnxruntime/core/mlas/lib/sqnbitgemm_kernel_avx_common_int8.h, measured",
         DOMAIN,
     ),
     Divergence(

@@ -239,8 +239,29 @@ def _microsoft(op: Op, position: int) -> Role | None:
         case "DynamicQuantizeLSTM", 4:
             steps = _shape(op.input(0))
             return None if steps is None else Role("index", bound=steps[0], offset=-1)
+        case "EmbedLayerNormalization", 0 | 1 | 8:
+            table = _shape(op.input({0: 2, 1: 4, 8: 3}[position]))
+            return None if table is None else Role("index", bound=table[0])
+        case "EmbedLayerNormalization", 7:
+            return Role("choice", choices=(0, 1))
+        case "MatMulNBits", 4:
+            packed = _shape(op.input(1))
+            return None if packed is None else Role("index", bound=packed[1])
+        case "RotaryEmbedding", 1:
+            return _position(op)
         case _:
             return None
+
+
+def _position(op: Op) -> Role | None:
+    """Positions that have angles; a single one is that of the first of a row."""
+    x, places, angles = (_shape(op.input(i)) for i in range(3))
+    if angles is None:
+        return None
+    if places is not None and len(places) < 2 and x is not None:
+        count, length = angles[0], x[-2]
+        return None if count is None or length is None else Role("index", bound=count - length + 1)
+    return Role("index", bound=angles[0])
 
 
 def _length(value: Value | None) -> Dim:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.opdef import OPS, Tolerance
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.parity.tolerance import (
     attention,
     conditioning,
     elementwise,
     fourier,
+    fused,
     loss,
     normalization,
     recurrent,
@@ -47,6 +49,17 @@ RULES = {
 }
 """The rule of each class that rounds; every other class is exact on equal operands."""
 
+RULE_OF = {
+    ("", "SimplifiedLayerNormalization"): fused.simplified,
+    (DOMAIN, "EmbedLayerNormalization"): fused.embed,
+    (DOMAIN, "FusedConv"): fused.activated,
+    (DOMAIN, "FusedGemm"): fused.activated,
+    (DOMAIN, "MatMulNBits"): fused.few_bits,
+    (DOMAIN, "RotaryEmbedding"): fused.rotary,
+    (DOMAIN, "SkipLayerNormalization"): fused.skip,
+    (DOMAIN, "SkipSimplifiedLayerNormalization"): fused.skip,
+}
+"""Operators that are several of others, and have a rule of their own."""
 
 JUMPING = frozenset({Tolerance.DISCONTINUOUS, Tolerance.SCORES})
 """Classes that compare or round to integers on the way."""
@@ -83,6 +96,7 @@ def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype:
     unit = Unit.of(dtype)
     found = tolerance_of(op)
     rule = RULES.get(found, conditioning.bound) if found is not None else conditioning.bound
+    rule = RULE_OF.get(op.key, rule)
     with np.errstate(all="ignore"):
         limits = rule(op, operands, truth, index, unit)
         if limits is None:

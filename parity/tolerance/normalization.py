@@ -9,6 +9,7 @@ relative error of v + ε passes into the root, and all of it scales with |scale�
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +48,14 @@ def bound(
             return _over_axes(x, truth, tuple(int(a) for a in op.attr("axes", (0, 2, 3))), unit)
         case _:
             return None
-    unit = _stashed(op, unit)
+    unit = stashed(op, unit)
     if not x.size:
         nothing = np.zeros(x.shape)
         return Bound(nothing, lambda: nothing, nothing, "nothing")
     scale, shift = _affine(op, operands, x)
     rows = x.reshape(shape)
     soft, hard = (
-        _standardized(rows, epsilon, unit, centred=centred, hard=h).reshape(x.shape)
+        standardized(rows, epsilon, unit, centred=centred, hard=h).reshape(x.shape)
         for h in (False, True)
     )
     ends = 2 * unit.u * (np.abs(truth) + np.abs(shift)) + unit.ulp(truth) + unit.tiny
@@ -69,7 +70,7 @@ def bound(
     )
 
 
-def _stashed(op: Op, unit: Unit) -> Unit:
+def stashed(op: Op, unit: Unit) -> Unit:
     """The format of the statistics, where `stash_type` names one that is coarser."""
     found = op.attr("stash_type")
     if found is None:
@@ -90,19 +91,44 @@ def _over_axes(x: np.ndarray, truth: np.ndarray, axes: tuple[int, ...], unit: Un
         return np.broadcast_to(array, rows.shape).reshape(moved.shape).transpose(back)
 
     ends = 2 * unit.u * np.abs(truth) + 2 * unit.ulp(truth) + unit.tiny
-    soft = restored(_standardized(rows, 1e-18, unit, centred=True, hard=False))
-    hard = restored(_standardized(rows, 1e-18, unit, centred=True, hard=True))
+    soft = restored(standardized(rows, 1e-18, unit, centred=True, hard=False))
+    hard = restored(standardized(rows, 1e-18, unit, centred=True, hard=True))
     peak = restored(np.nansum(rows * rows, -1, keepdims=True))
     basis = f"mean and variance of {rows.shape[1]} elements"
     return Bound(soft + ends, lambda: hard + 2 * ends, peak, basis, spreads=True)
 
 
-def _standardized(
-    rows: np.ndarray, epsilon: float, unit: Unit, *, centred: bool, hard: bool
-) -> np.ndarray:
-    """The absolute error of (x − m)/√(v + ε), without scale and shift."""
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What is known of the statistics of rows, and how far each may be off.
+
+    Attributes:
+        mean, d_mean: the mean, and its error.
+        size, d_difference: |x − m|, and the error of each.
+        root, lost: √(v + ε), and the relative error of what is under the root.
+    """
+
+    mean: np.ndarray
+    d_mean: np.ndarray
+    size: np.ndarray
+    d_difference: np.ndarray
+    root: np.ndarray
+    lost: np.ndarray
+
+
+def moments(
+    rows: np.ndarray,
+    epsilon: float,
+    unit: Unit,
+    *,
+    centred: bool,
+    hard: bool,
+    given: Any = 0.0,
+) -> Moments:
+    """Statistics along the last axis of numbers that are `given` with an error of their own."""
     u, terms = unit.u, rows.shape[-1]
-    mean = rows.mean(-1, keepdims=True) if centred else np.zeros((rows.shape[0], 1))
+    given = np.broadcast_to(given, rows.shape)
+    mean = rows.mean(-1, keepdims=True) if centred else np.zeros((*rows.shape[:-1], 1))
     norm = np.sqrt((rows * rows).sum(-1, keepdims=True))
     difference = rows - mean
     variance = (difference * difference).mean(-1, keepdims=True)
@@ -113,19 +139,33 @@ def _standardized(
             d_mean = growth * np.abs(rows).mean(-1, keepdims=True)
         else:
             d_mean = growth * (norm / terms + np.abs(mean))
-        d_mean = d_mean + u * np.abs(mean) + unit.tiny
+        d_mean = d_mean + u * np.abs(mean) + unit.tiny + given.mean(-1, keepdims=True)
     size = np.abs(difference)
-    d_difference = u * size + d_mean + unit.tiny
     d_variance = (growth + 2 * u) * variance + d_mean**2 + 2 * unit.tiny
     d_variance = d_variance + 2 * d_mean * size.mean(-1, keepdims=True)
+    d_variance = d_variance + ((2 * size + given) * given).mean(-1, keepdims=True)
     if hard and centred:
         square = (rows * rows).mean(-1, keepdims=True)
         d_variance = d_variance + (growth + 2 * u) * square + 2 * np.abs(mean) * d_mean
     floor = variance + epsilon
     relative = d_variance / floor
-    root = np.sqrt(floor)
     lost = np.where(relative < 0.5, relative, np.inf)
-    return d_difference / root + size / root * (lost + 4 * u)
+    d_difference = u * size + d_mean + unit.tiny + given
+    return Moments(mean, d_mean, size, d_difference, np.sqrt(floor), lost)
+
+
+def standardized(
+    rows: np.ndarray,
+    epsilon: float,
+    unit: Unit,
+    *,
+    centred: bool,
+    hard: bool,
+    given: Any = 0.0,
+) -> np.ndarray:
+    """The absolute error of (x − m)/√(v + ε), without scale and shift."""
+    m = moments(rows, epsilon, unit, centred=centred, hard=hard, given=given)
+    return m.d_difference / m.root + m.size / m.root * (m.lost + 4 * unit.u)
 
 
 def _affine(op: Op, operands: Sequence[Any], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -56,8 +56,8 @@ def dot(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, unit: Un
         return None
     if op.domain == DOMAIN and op.type in integers.RULES:
         return integers.RULES[op.type](op, operands, truth, unit)
-    terms = _products(op, operands, truth)
-    return _linear(op, operands, truth, index, unit, terms + 2, 1.0)
+    terms = products(op, operands, truth)
+    return linear(op, operands, truth, index, unit, terms + 2, 1.0)
 
 
 def plain(
@@ -67,7 +67,7 @@ def plain(
     terms = _summands(op, operands, truth)
     if op.type in LINEAR_SUMS:
         divisor = float(terms) if op.type in AVERAGES else 1.0
-        return _linear(op, operands, truth, index, unit, terms + 1, divisor)
+        return linear(op, operands, truth, index, unit, terms + 1, divisor)
     size = np.abs(truth)
     if op.type in POSITIVE:
         share = POSITIVE[op.type]
@@ -88,7 +88,7 @@ def plain(
     return None
 
 
-def _linear(
+def linear(
     op: Op,
     operands: Sequence[Any],
     truth: np.ndarray,
@@ -97,6 +97,7 @@ def _linear(
     terms: int,
     divisor: float,
 ) -> Bound:
+    """What sums of `terms` terms may be off, of an op that is linear in each operand."""
     squares = np.abs(np.asarray(_applied(op, operands, index, np.square, _square)))
     norm = np.sqrt(squares / divisor)
     underflow = (terms + 1) * unit.tiny
@@ -136,7 +137,7 @@ def _square(value: float) -> float:
     return value * value
 
 
-def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
+def products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
     """K, the number of products summed into one element (never too small)."""
     first, second = np.asarray(operands[0]), np.asarray(operands[1]) if len(operands) > 1 else None
     match op.type:
@@ -144,9 +145,9 @@ def _products(op: Op, operands: Sequence[Any], truth: np.ndarray) -> int:
             return max(first.shape[-1], 1)
         case "FusedMatMul":
             return max(first.shape[turned(first.ndim, op.attr, "A")[-1]], 1)
-        case "Gemm":
+        case "Gemm" | "FusedGemm":
             return first.shape[0 if op.attr("transA", 0) else 1] + 1
-        case "Conv" if second is not None:
+        case "Conv" | "FusedConv" if second is not None:
             return prod(second.shape[1:]) + 1
         case "ConvTranspose" if second is not None:
             return second.shape[0] * prod(second.shape[2:]) + 1
