@@ -54,11 +54,12 @@ one float64 evaluation takes no longer than this."""
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One set of inputs, and where it came from."""
+    """One set of inputs, and where it came from; `count` sets where several run as one."""
 
     inputs: list[Any]
     dims: dict[str, int]
     hostile: bool
+    count: int = 1
 
     @property
     def size(self) -> int:
@@ -190,6 +191,11 @@ class Court:
     def note(self, text: str) -> None:
         """Remember something, once."""
         self.notes.setdefault(text)
+
+    @property
+    def draws(self) -> bool:
+        """Whether outputs depend on random numbers."""
+        return bool(self._drawn.outputs)
 
     @property
     def weaker(self) -> str:
@@ -427,7 +433,7 @@ class Court:
         except BudgetError as error:
             self._judged_case = None
             self.note(f"not every node was judged on every case: {error}")
-        self.judged += self._judged_case is case
+        self.judged += case.count if self._judged_case is case else 0
         self.judging_seconds += time.monotonic() - started
         if first:
             self.divergence = self.divergence or first[0]
@@ -452,13 +458,13 @@ class Court:
             self.failing.append((case, reason))
 
     def _accept(self, case: Case) -> None:
-        self.cases += 1
+        self.cases += case.count
         for name, size in case.dims.items():
             self.dims.setdefault(name, Counter())[size] += 1
 
     def _withdraw(self, case: Case) -> None:
         """Take back a case that turned out to cost too much."""
-        self.cases -= 1
+        self.cases -= case.count
         for name, size in case.dims.items():
             self.dims[name][size] -= 1
             self.dims[name] += Counter()  # which drops what is counted no more

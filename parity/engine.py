@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.budget import BudgetError, Limits, bounded, weight_bytes
@@ -20,6 +21,7 @@ from isomorph.parity.strategies.anchors import anchors, small_constants
 from isomorph.parity.strategies.scales import boundaries
 from isomorph.parity.strategies.sizes import unfit
 from isomorph.parity.strategies.tables import Tables
+from isomorph.parity.together import Together
 from isomorph.parity.traced import TracedReference
 from isomorph.parity.verdict import Status, Verdict, worse
 from isomorph.parity.worker import WorkerDiedError, shared
@@ -46,8 +48,12 @@ JUDGING = 0.3
 FEWEST_JUDGED = 2
 BATCHES = 64
 """In so many batches every kind of values has its turn on each of three inputs."""
-SLOWER, PATIENCE = 20.0, 2.0
+SLOWER, PATIENCE = 20.0, 10.0
 """Once there are cases, another may take so many times longer than they did; seconds at least."""
+ALONE_EVERY = 4
+"""So often one case of a batch runs alone where the others run together."""
+LONGEST_RUN = 1.0
+"""Seconds that a run of several cases may take, as it is foreseen."""
 MOST_TRIES = 6
 """Times as many cases are tried as are wanted, where some are refused."""
 
@@ -214,8 +220,6 @@ class _Run:
 
     def with_replay(self, verdict: Verdict, folder: str | Path | None) -> Verdict:
         """The verdict with a folder that fails on its own, when a case failed."""
-        from dataclasses import replace
-
         found = self.court.failing or self.court.suspect
         if not found:
             return verdict
@@ -241,7 +245,7 @@ class _Run:
             return False
         if accepted:
             self.tables.add(case.inputs)
-        if self.court.cases % 10 == 1:
+        if self.court.cases % 10 == 1 or case.count > 1:
             self.say(f"verify: {self.court.cases} of {self.wanted} cases")
         return accepted
 
@@ -297,14 +301,45 @@ class _Run:
         specs = [s.anchored(found) for s in self.specs]
         count = max(1, min(64, left // BATCHES))
         before, tried = self.court.cases, 0
-        for batch in plan(specs, sizes, profile=self.profile, count=count, seed=self.seed):
-            for inputs in batch.cases(specs):
+        models = (self.court.reference.wide, self.court.candidate.wide)
+        together = None if self.court.draws else Together(specs, self.constraints, models)
+        batches = plan(specs, sizes, profile=self.profile, count=count, seed=self.seed)
+        for turn, batch in enumerate(batches):
+            drawn = [Case(i, dict(batch.dims), batch.hostile) for i in batch.cases(specs)]
+            drawn = drawn[: max(self.wanted - self.court.cases, 1)]
+            tried += len(drawn)
+            for cases in (drawn[:1], drawn[1:]) if turn % ALONE_EVERY == 0 else (drawn,):
                 if self._over():
                     return
-                self._one(Case(inputs, dict(batch.dims), batch.hostile))
-                tried += 1
+                if not self._joined(together, cases):
+                    self._each(cases)
             if tried >= left and (self.court.cases == before or tried > MOST_TRIES * left):
                 return
+
+    def _joined(self, together: Together | None, cases: list[Case]) -> bool:
+        """Judge cases in one run, where that can be done; of a bad one each is judged alone."""
+        court = self.court
+        each = (time.monotonic() - self.started) / max(court.cases, 1)
+        if together is None or each * len(cases) > LONGEST_RUN:
+            return False
+        whole = together.join(cases)
+        if whole is None:
+            return False
+        refused, overran = court.refused, len(self.overran)
+        bad = len(court.failing) + len(court.suspect)
+        if not self._one(whole):
+            court.refused = refused
+            del self.overran[overran:]
+            return False
+        if len(court.failing) + len(court.suspect) > bad:
+            self._each([replace(case, count=0) for case in cases])
+        return True
+
+    def _each(self, cases: list[Case]) -> None:
+        for case in cases:
+            if self._over():
+                return
+            self._one(case)
 
     def _dims_of(self, sample: Sequence[Any]) -> dict[str, int]:
         found: dict[str, int] = {}

@@ -71,6 +71,14 @@ class Perturbation:
         return self(array)
 
 
+class Computed(Perturbation):
+    """Moves what operators compute, and neither inputs nor weights, which nothing has rounded."""
+
+    def change(self, value: Any, array: Any) -> Any:
+        """The same array where no operator computed the value."""
+        return array if value.producer is None else super().change(value, array)
+
+
 def is_short(array: np.ndarray) -> np.ndarray:
     """Numbers that look exact: integers, few significant bits, zeros, infinities."""
     bits = np.ascontiguousarray(array, np.float64).view(np.int64).reshape(np.shape(array))

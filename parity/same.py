@@ -17,15 +17,15 @@ from isomorph.parity import exact
 from isomorph.parity.constants import Rewritten
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, difference_of_form
-from isomorph.parity.noise import LAST_PLACE, Spread, probe
+from isomorph.parity.noise import LAST_PLACE, Computed, Spread, probe
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.tolerance import is_exact, jumps, tolerance_of
 from isomorph.parity.verdict import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from isomorph.ir.graph import Graph, Value
+    from isomorph.ir.graph import Graph, Op, Value
     from isomorph.ir.interpret import Program
     from isomorph.parity.sources import Reference
 
@@ -35,6 +35,9 @@ FIRST_PROBES, ALL_PROBES = 6, 40
 HOPELESS = 1e3
 """So far beyond what a few probes allow that more would not explain it; unless something jumps."""
 JUMPING = (Tolerance.CONTROL, None)
+APART = (Tolerance.EXACT, Tolerance.ELEMENTWISE, Tolerance.DISCONTINUOUS)
+SUMMING = frozenset({"DynamicQuantizeLinear", "Mean", "QLinearConv", "QLinearMatMul", "Sum"})
+"""Of these classes, what sums up, or rounds to integers what it then computes with."""
 FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
 UNDERFLOW = 2.0**-1022
@@ -67,7 +70,11 @@ class Same:
         self._jumps = any(
             tolerance_of(op) in JUMPING or jumps(op) for _, op in candidate.graph.walk()
         ) or not isinstance(reference, GraphReference)
-        self._sign_matters = [_exact_upstream(candidate.graph, v) for v in candidate.graph.outputs]
+        self._sign_matters = [_exact_upstream(v) for v in candidate.graph.outputs]
+        self._apart = [_sums_nothing(v) for v in candidate.graph.outputs]
+        if isinstance(reference, GraphReference):
+            own = [_sums_nothing(v) for v in reference.graph.outputs]
+            self._apart = [a and b for a, b in zip(self._apart, own, strict=False)]
 
     def compare(
         self, inputs: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
@@ -89,6 +96,10 @@ class Same:
         ]
         return one.gather(found, [Finding(Status.FAIL, p) if p else Finding() for p in forms])
 
+    def apart(self, output: int) -> bool:
+        """Whether nothing is summed before an output, on either side."""
+        return self._apart[output]
+
     def rewritten(self) -> Rewritten:
         """The candidate's constants that are not the reference's."""
         if self._rewritten is None:
@@ -101,7 +112,7 @@ class Same:
         if wanted.shape != got.shape:
             return Finding(Status.FAIL, f"its shape is {got.shape}, the reference's {wanted.shape}")
         if wanted.dtype.kind != "f" or got.dtype.kind != "f":
-            return self._discrete(index, wanted, got, noise)
+            return self._discrete(index, output, wanted, got, noise)
         with np.errstate(all="ignore"):
             same = (wanted == got) | (np.isnan(wanted) & np.isnan(got))
             error = np.abs(wanted - got)
@@ -157,16 +168,17 @@ class Same:
             )
         return Finding(max_ulp=_ratio(error, wanted), max_abs=figure)
 
-    def _discrete(self, index: int, wanted: np.ndarray, got: np.ndarray, noise: _Noise) -> Finding:
+    def _discrete(
+        self, index: int, output: int, wanted: np.ndarray, got: np.ndarray, noise: _Noise
+    ) -> Finding:
         problem = exact.differs(got, wanted)
         if not problem:
             return Finding()
-        if got.dtype.kind == wanted.dtype.kind:
-            noise.extend(ALL_PROBES)
-            if not (exact.different(got, wanted) & ~noise.flipped(index)).any():
-                return Finding(
-                    Status.AMBIGUOUS, f"a discontinuity within rounding decides: {problem}"
-                )
+        if (
+            got.dtype.kind == wanted.dtype.kind
+            and not (exact.different(got, wanted) & ~noise.decided(index, output)).any()
+        ):
+            return Finding(Status.AMBIGUOUS, f"a discontinuity within rounding decides: {problem}")
         return Finding(Status.FAIL, problem)
 
 
@@ -180,6 +192,7 @@ class _Noise:
         self._of_reference = [Spread.none(v) for v in wanted.tensors]
         self._of_candidate = [Spread.none(v) for v in got.tensors]
         self._of_constants = [Spread.none(v) for v in got.tensors]
+        self._computed: list[list[Spread]] | None = None
         self._done = 0
 
     def allowed(self, index: int, probes: int) -> np.ndarray:
@@ -200,6 +213,38 @@ class _Noise:
         """Elements that rounding alone turns into something else."""
         return self._of_reference[index].flipped | self._of_candidate[index].flipped
 
+    def decided(self, index: int, output: int) -> np.ndarray:
+        """Elements of a discrete tensor that rounding decides.
+
+        Nothing has rounded the inputs. They are moved all the same for what cancels in a sum; where
+        nothing is summed, a number that lies just on a step is there by itself, and no branch is
+        as good as the other.
+        """
+        self.extend(ALL_PROBES)
+        same, reference = self._same, self._same.reference
+        if not isinstance(reference, GraphReference) or not same.apart(output):
+            return self.flipped(index)
+        if self._computed is None:
+            self._computed = [
+                self._moved(reference.program, self._wanted),
+                self._moved(same.candidate.program, self._got),
+            ]
+        return np.logical_or.reduce(
+            [spreads[index].flipped for spreads in (*self._computed, self._of_constants)]
+        )
+
+    def _moved(self, program: Program, base: Leaves) -> list[Spread]:
+        """How rounding moves what a program gives, its inputs and weights as they are."""
+        spreads = [Spread.none(v) for v in base.tensors]
+        inputs = self._inputs
+        probe(
+            lambda s: program.run(inputs, change=Computed(s).change),
+            base,
+            spreads,
+            range(ALL_PROBES),
+        )
+        return spreads
+
     def extend(self, probes: int) -> None:
         """Go on to so many evaluations."""
         seeds = range(self._done, probes)
@@ -215,20 +260,33 @@ class _Noise:
         self._done = probes
 
 
-def _exact_upstream(graph: Graph, output: Value) -> bool:
-    """Whether the sign of a zero is determined: nothing before sums, or takes a maximum."""
+def _sums_nothing(output: Value) -> bool:
+    """Whether each element before an output comes of few roundings, each of what is rounded."""
+    return all(
+        tolerance_of(op) in APART and not op.domain and op.type not in SUMMING
+        for op in _upstream(output)
+    )
+
+
+def _upstream(output: Value) -> Iterator[Op]:
     seen: set[int] = set()
     stack = [output]
     while stack:
         op = stack.pop().producer
-        if op is None or id(op) in seen:
-            continue
-        seen.add(id(op))
-        plain = is_exact(op) or tolerance_of(op) is Tolerance.ELEMENTWISE
-        if not plain or op.type in exact.MAXIMA or tolerance_of(op) is Tolerance.CONTROL:
-            return False
-        stack.extend(op.operands)
-    return True
+        if op is not None and id(op) not in seen:
+            seen.add(id(op))
+            yield op
+            stack.extend(op.operands)
+
+
+def _exact_upstream(output: Value) -> bool:
+    """Whether the sign of a zero is determined: nothing before sums, or takes a maximum."""
+    return all(
+        (is_exact(op) or tolerance_of(op) is Tolerance.ELEMENTWISE)
+        and op.type not in exact.MAXIMA
+        and tolerance_of(op) is not Tolerance.CONTROL
+        for op in _upstream(output)
+    )
 
 
 def _largest(error: np.ndarray) -> float:

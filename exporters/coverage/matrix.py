@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.exporters.coverage import columns
 from isomorph.exporters.coverage.entries import Tally, spans
+from isomorph.exporters.coverage.suite import suite_section
 from isomorph.exporters.coverage.torch_rows import rows_of
 from isomorph.exporters.runtimes.limitations import LIMITATIONS
 from isomorph.ir import schema
@@ -80,7 +81,7 @@ def render(ledger: Ledger) -> str:
         ),
     ]
     parts += [_section(family, entries, ledger) for family, entries in by_family(ledger)]
-    parts += [_torch_failures(ledger), _missing(ledger)]
+    parts += [_torch_failures(ledger), suite_section(), _missing(ledger)]
     return "\n".join(parts)
 
 

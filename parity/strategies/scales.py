@@ -53,6 +53,10 @@ ZEROS_MICROSOFT = {"DynamicQuantizeLSTM": (9, 11)}
 SHARES = {"Bernoulli": (0,), "LinearAttention": (5,)}
 DECAYS = {"LinearAttention": (4,)}
 KINDS = ("scale", "zero", "share", "decay")
+STEPPING = frozenset({"Ceil", "Floor", "Round"})
+LINEAR = frozenset({"Add", "Div", "Mul", "Sub"})
+PLACES = (0.5, 1.0, 1.5, 2.5)
+MOST_STEPS_BACK = 4
 FEW = 16
 """Scales of at most so many numbers are looked at one by one."""
 
@@ -94,13 +98,23 @@ def draw(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndar
 
 
 def boundaries(graph: Graph) -> list[float]:
-    """Numbers at which a quantizer of constant scale changes its mind, or saturates."""
+    """Numbers at which a quantizer of constant scale changes its mind, or saturates.
+
+    Those of Round, Floor and Ceil, too, of what is divided or multiplied by constants before.
+    """
     return list(dict.fromkeys(b for _, op in graph.walk() for b in _boundaries(op)))
 
 
 def _boundaries(op: Op) -> Iterator[float]:
+    if op.domain:
+        return
+    if op.type in STEPPING:
+        for step in _steps(op.input(0)):
+            for place in PLACES:
+                yield place * step
+        return
     scale, zero = (numbers(op.input(i)) for i in (1, 2))
-    if op.key != ("", "QuantizeLinear") or scale is None or scale.size > FEW:
+    if op.type != "QuantizeLinear" or scale is None or scale.size > FEW:
         return
     named = DType(op.attr("output_dtype", 0) or DType.UINT8.value)
     low, high = n.limits(named if zero is None else DType.of(zero.dtype))
@@ -109,6 +123,27 @@ def _boundaries(op: Op) -> Iterator[float]:
     for step in np.unique(scale.astype(np.float64)):
         for place in (0.5, 1.5, 2.5, high - moved + 0.5, moved - low + 0.5):
             yield place * float(step)
+
+
+def _steps(value: Value | None) -> list[float]:
+    """What of an input makes a step of one here; none where that is not a matter of constants."""
+    found = [1.0]
+    for _ in range(MOST_STEPS_BACK):
+        op = value.producer if value is not None else None
+        if op is None:
+            return found if value is not None and value.weight is None and found != [1.0] else []
+        factors = [numbers(v) for v in (op.input(0), op.input(1))]
+        at = next((i for i, f in enumerate(factors) if f is not None and 0 < f.size <= FEW), None)
+        if op.domain or op.type not in LINEAR or at is None or (op.type == "Div" and at == 0):
+            return []
+        value = op.input(1 - at)
+        factor = np.unique(np.asarray(factors[at], np.float64))
+        factor = factor[factor != 0]
+        if op.type == "Div":
+            found = [f * float(s) for f in found for s in factor]
+        elif op.type == "Mul":
+            found = [f / float(s) for f in found for s in factor]
+    return []
 
 
 def _dtype(value: Value | None) -> DType | None:
