@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +14,12 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import locate, weak
 from isomorph.parity.arrays import is_float
+from isomorph.parity.case import Case
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.drawn import Drawn
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
-from isomorph.parity.leaves import Leaves, formed_otherwise, leaves, type_of
+from isomorph.parity.leaves import Leaves, formed_otherwise, type_of
 from isomorph.parity.nearness import changed, distance
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
@@ -50,21 +50,6 @@ NOISE_CASES = 2
 NOISE_SECONDS = 0.1
 """The first cases hold the optimized session against the noise of its precision in any event, if
 one float64 evaluation takes no longer than this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One set of inputs, and where it came from; `count` sets where several run as one."""
-
-    inputs: list[Any]
-    dims: dict[str, int]
-    hostile: bool
-    count: int = 1
-
-    @property
-    def size(self) -> int:
-        """Elements of all inputs together."""
-        return sum(int(np.size(t)) for v in self.inputs for _, t in leaves(v))
 
 
 class Court:

@@ -11,8 +11,9 @@ from isomorph.ir.dice import Dice, rolling
 from isomorph.ir.errors import IsomorphError
 from isomorph.parity import locate, reduce, replay, structure
 from isomorph.parity.candidate import Candidate
+from isomorph.parity.case import Case
 from isomorph.parity.compiled import Compiled
-from isomorph.parity.court import Case, Court
+from isomorph.parity.court import Court
 from isomorph.parity.explore import Explorer
 from isomorph.parity.resolve import reference_of
 from isomorph.parity.sources import GraphReference

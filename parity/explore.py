@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.parity.arrays import is_tensor
-from isomorph.parity.court import Case
+from isomorph.parity.case import Case
 from isomorph.parity.strategies.sizes import fits, interesting, starting_points, symbols_of
 from isomorph.parity.strategies.values import fill
 

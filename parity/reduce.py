@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isomorph.parity.court import Case
+    from isomorph.parity.case import Case
 
 
 def smallest(failing: Sequence[tuple[Case, str]]) -> tuple[Case, str]:

@@ -16,7 +16,7 @@ from isomorph.parity.leaves import leaves, stacked
 
 if TYPE_CHECKING:
     from isomorph.parity.candidate import Candidate
-    from isomorph.parity.court import Case
+    from isomorph.parity.case import Case
     from isomorph.parity.sources import Reference
     from isomorph.parity.verdict import Verdict
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.parity.arrays import is_tensor
-from isomorph.parity.court import Case
+from isomorph.parity.case import Case
 from isomorph.parity.sources import RefusedError
 from isomorph.parity.strategies.sizes import fits
 

@@ -12,7 +12,8 @@ from isomorph.ir.graph import Graph
 from isomorph.ir.interpret import Program
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import Status, verify
-from isomorph.parity.court import Case, Court
+from isomorph.parity.case import Case
+from isomorph.parity.court import Court
 from isomorph.parity.strategies import specs_of
 from isomorph.parity.together import Together
 from tests.parity.models import model, node, save
