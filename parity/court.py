@@ -14,7 +14,6 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import locate, weak
 from isomorph.parity.arrays import is_float
-from isomorph.parity.case import Case
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.drawn import Drawn
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Op
     from isomorph.ir.types import Type
     from isomorph.parity.candidate import Candidate
+    from isomorph.parity.case import Case
     from isomorph.parity.sources import Reference
 
 NEARER_CASES = 4
