@@ -39,6 +39,7 @@ FAMILIES = (
     "image",
     "microsoft",
     "fused",
+    "transformers",
     "ml",
 )
 """Every family that has a table; a new family is one more word here and its files."""

@@ -1,6 +1,7 @@
 """The one reader of `onnx.defs`: versions, operands, attributes, type constraints, bodies.
 
-Of what onnx does not define, `ir/schema_microsoft.py` and `ir/schema_fused.py` have definitions.
+Of what onnx does not define, `ir/schema_microsoft.py`, `ir/schema_fused.py` and
+`ir/schema_transformers.py` have definitions.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import onnx.helper
 
 from isomorph.ir import schema_fused as fused
 from isomorph.ir import schema_microsoft as microsoft
+from isomorph.ir import schema_transformers as transformers
 from isomorph.ir.types import DType, schema_name
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ ML = "ai.onnx.ml"
 OWN: dict[tuple[str, str], microsoft.Row] = {
     **{(microsoft.DOMAIN, name): row for name, row in microsoft.DEFINITIONS.items()},
     **{(microsoft.DOMAIN, name): row for name, row in fused.FUSED.items()},
+    **{(microsoft.DOMAIN, name): row for name, row in transformers.DEFINITIONS.items()},
     **{("", name): row for name, row in fused.STANDARD.items()},
 }
 """Definitions that onnxruntime adds; each is version 1 of its operator."""

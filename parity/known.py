@@ -21,6 +21,7 @@ from isomorph.parity import known_fused as fused
 from isomorph.parity import known_ml
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_signal as signal
+from isomorph.parity import known_transformers as transformers
 from isomorph.parity.arrays import is_double
 from isomorph.parity.tolerance.fused import INT8, activated
 
@@ -207,6 +208,37 @@ KNOWN = (
         "onnxruntime/core/providers/cpu/llm/attention.cc, measured",
     ),
     Divergence(
+        frozenset({"Attention", "MultiHeadAttention"}),
+        _of(transformers.masked_otherwise),
+        "keys that come later get the lowest score, whatever a mask adds: no less than those which "
+        "it filters with that number; and the last query sees every key",
+        "onnxruntime/contrib_ops/cpu/bert/attention_helper.h, PrepareMask, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"MultiHeadAttention"}),
+        _of(transformers.shows_lowest),
+        "the scores show the lowest number for keys that come later, not -inf",
+        "onnxruntime/contrib_ops/cpu/bert/attention_helper.h, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"Attention", "GroupQueryAttention", "MultiHeadAttention"}),
+        _of(transformers.not_finite),
+        "what is not finite among keys that a query does not see counts, where only their scores "
+        "are low; and a row of scores with NaN may give 0",
+        "onnxruntime/contrib_ops/cpu/bert/attention_cpu_base.h, measured",
+        DOMAIN,
+    ),
+    Divergence(
+        frozenset({"GroupQueryAttention"}),
+        _of(transformers.beyond_the_end),
+        "beyond a sequence's end, and in the scores of keys that a query does not see, there is "
+        "whatever the buffer held, or lies in memory; queries beyond that end count it with a sink",
+        "onnxruntime/contrib_ops/cpu/bert/gqa_attention_base.h, measured",
+        DOMAIN,
+    ),
+    Divergence(
         frozenset({"Sigmoid"}),
         _at_scale(3, lambda _: 1.0),
         "Sigmoid's rational approximation has an absolute error of up to 2.8·2⁻²⁴: "
@@ -391,6 +423,11 @@ KNOWN = (
         "onnxruntime/core/providers/cpu/nn/instance_norm.cc",
     ),
 )
+
+
+def broken(op: Op) -> str:
+    """What is known to go so wrong with a use that its results are whatever lies in memory."""
+    return transformers.broken(op) if op.domain == DOMAIN else ""
 
 
 def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:

@@ -110,8 +110,10 @@ def _against(
             return figures.at(Status.UNSPECIFIED, f"the standard leaves {op.type} of NaN open")
         if op.type == "ReduceMean" and not np.size(operands[0]):
             return figures.at(Status.UNSPECIFIED, "the standard leaves the mean of nothing open")
+        said = known.broken(op)
         return figures.at(
-            Status.FAIL, _say(over_hard & ~explained, got, truth, hard, limits.basis, "hard")
+            Status.FAIL,
+            said or _say(over_hard & ~explained, got, truth, hard, limits.basis, "hard"),
         )
     suspect = over_soft & ~explained
     if suspect.any():

@@ -31,6 +31,9 @@ def risks(graph: Graph, target: Target, found: Collector, memory: int | None = N
     if memory is not None:
         _large(graph, found, memory)
     for _, op in graph.walk():
+        for limitation in limitations_of(op, target.runtime, target.release):
+            reason = f"{target.runtime} {target.release} {limitation.reason}"
+            found.add(op, "risk", reason, limitation.remedy, severity="risk")
         if op.domain:
             continue
         if op.type in DATA_DEPENDENT:
@@ -42,9 +45,6 @@ def risks(graph: Graph, target: Target, found: Collector, memory: int | None = N
                 "keep it where shapes may vary from run to run, or rewrite it with Where",
                 severity="risk",
             )
-        for limitation in limitations_of(op, target.runtime, target.release):
-            reason = f"{target.runtime} {target.release} {limitation.reason}"
-            found.add(op, "risk", reason, limitation.remedy, severity="risk")
         if may_draw(op):
             seeded = op.attributes.get("seed") is not None
             found.add(

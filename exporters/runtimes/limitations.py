@@ -148,6 +148,46 @@ def _two_by_lines(op: Op) -> bool:
     return len(classes) == 2 and not sum(op.attr("vectors_per_class") or ())
 
 
+def _length(op: Op, index: int) -> object:
+    """The length of an operand that is (batch, length, …), or (batch, heads, length, size)."""
+    value = op.input(index)
+    kind = value.type if value is not None else None
+    shape = kind.shape if isinstance(kind, TensorType) else None
+    if shape is None:
+        return None
+    return shape[2] if len(shape) == 4 else shape[1]
+
+
+def _causal_over_more(op: Op) -> bool:
+    """Whether there are, or may be, more new keys than queries."""
+    queries, keys = _length(op, 0), _length(op, 1)
+    if not op.attr("unidirectional", 0) or op.input(1) is None or queries == keys:
+        return False
+    return not (isinstance(queries, int) and isinstance(keys, int) and keys < queries)
+
+
+def _filters_lowest(op: Op) -> bool:
+    mask = op.input(3 if op.type == "Attention" else 4)
+    value = op.attr("mask_filter_value")
+    return bool(op.attr("unidirectional", 0)) and mask is not None and (value or 0.0) < -1e38
+
+
+_LOWEST = Limitation(
+    "gives keys that come later the lowest score, so that they count where every other key of a "
+    "query is filtered by as low a number",
+    "leave mask_filter_value away, or mask no query's every key",
+    when=_filters_lowest,
+    shown_by=("causal, the first keys filtered by the lowest",),
+)
+_KEPT = Limitation(
+    "reads beyond what it is given where the present keys and values are not asked for",
+    "ask for the present keys and values, too",
+    when=lambda op: (
+        op.input(3 if op.type == "GroupQueryAttention" else 6) is not None
+        and (len(op.outputs) < 3 or None in op.outputs[1:3])
+    ),
+)
+
 _ONE_SCORE = Limitation(
     "does not transform the one score of a regressor, unless by PROBIT",
     "apply the transform with an operator of its own after it",
@@ -170,6 +210,30 @@ LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
             "order the weights by block, and leave g_idx out",
             ("float32",),
             when=_skips_zeros,
+        ),
+    ),
+    (DOMAIN, "Attention"): (
+        Limitation(
+            "dies where there is no bias",
+            "give it a bias of zeros",
+            when=lambda op: op.input(2) is None,
+        ),
+        _LOWEST,
+    ),
+    (DOMAIN, "GroupQueryAttention"): (_KEPT,),
+    (DOMAIN, "MultiHeadAttention"): (
+        Limitation(
+            "lets the last query see every key, where there are more new keys than queries",
+            "add -inf to the scores of later keys, by attention_bias",
+            when=_causal_over_more,
+        ),
+        _LOWEST,
+        _KEPT,
+        Limitation(
+            "shows the lowest number among the scores of keys that come later, instead of -inf",
+            "hide the scores of those keys",
+            ("float32",),
+            when=lambda op: bool(op.attr("unidirectional", 0)) and len(op.outputs) > 3,
         ),
     ),
     (ML, "CastMap"): (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isomorph.ir.dims import floor_div
 from isomorph.ir.opdef import OpDef, Tolerance
 from isomorph.ir.ops import _shapes as s
-from isomorph.ir.ops._bounds import unify_dims
+from isomorph.ir.ops._heads import one, share, split, times
 from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
@@ -28,34 +28,6 @@ RULES = {
 """Recurrences of LinearAttention: whether each decays, and whether it corrects what it recalls."""
 ACTIVATIONS = ("none", "silu", "swish")
 """Of CausalConvWithState; the last two are one function."""
-
-
-def _one(ctx: Context, what: str, *dims: Dim) -> Dim:
-    """What is known of dims that have to be equal."""
-    numbers = {d for d in dims if isinstance(d, int)}
-    if len(numbers) > 1:
-        raise ctx.error(f"{what} is {' and '.join(map(str, sorted(numbers)))} at once")
-    return unify_dims(dims)
-
-
-def _share(ctx: Context, what: str, whole: Dim, parts: Dim) -> Dim:
-    """`whole / parts`, which must leave nothing over."""
-    if isinstance(whole, int) and isinstance(parts, int) and (parts < 1 or whole % parts):
-        raise ctx.error(f"{what}: {whole} is no multiple of {parts}")
-    return None if whole is None or parts is None else floor_div(whole, parts)
-
-
-def _heads(ctx: Context, index: int, name: str, count: Dim) -> tuple[Dim, Dim, Dim, Dim]:
-    """Batch, heads, length and head size of Q, K or V."""
-    shape = ctx.shape(index)
-    if shape is None:
-        return None, count, None, None
-    if len(shape) == 4:
-        batch, heads, length, size = shape
-        return batch, heads, length, size
-    if len(shape) != 3:
-        raise ctx.error(f"{name} has rank {len(shape)}, 3 or 4 was expected")
-    return shape[0], count, shape[1], _share(ctx, f"{name}'s hidden size", shape[2], count)
 
 
 def _check_attention(ctx: Context, rank: int | None) -> tuple[Dim, Dim]:
@@ -92,20 +64,20 @@ def _attention(ctx: Context) -> Types:
         raise ctx.error(f"Q, K and V have ranks {', '.join(map(str, sorted(ranks)))}, not one")
     rank = ranks.pop() if ranks else None
     q_heads, kv_heads = _check_attention(ctx, rank)
-    q = _heads(ctx, 0, "Q", q_heads)
-    k, v = _heads(ctx, 1, "K", kv_heads), _heads(ctx, 2, "V", kv_heads)
+    q = split(ctx, 0, "Q", q_heads)
+    k, v = split(ctx, 1, "K", kv_heads), split(ctx, 2, "V", kv_heads)
     past_key, past_value = ((ctx.shape(i) or (None,) * 4) if ctx.has(i) else None for i in (4, 5))
     for name, found in (("past_key", past_key), ("past_value", past_value)):
         if found is not None and len(found) != 4:
             raise ctx.error(f"{name} has rank {len(found)}, 4 was expected")
     pasts = [p for p in (past_key, past_value) if p is not None]
-    batch = _one(ctx, "the batch", q[0], k[0], v[0], *(p[0] for p in pasts))
-    heads = _one(ctx, "the number of key heads", k[1], v[1], *(p[1] for p in pasts))
-    length = _one(ctx, "the number of keys", k[2], v[2])
-    size = _one(ctx, "the head size", q[3], k[3], *(p[3] for p in pasts[:1]))
-    value_size = _one(ctx, "the head size of V", v[3], *(p[3] for p in pasts[1:]))
-    _share(ctx, "the heads of Q share those of K", q[1], heads)
-    past: Dim = _one(ctx, "the length of the past", *(p[2] for p in pasts)) if pasts else 0
+    batch = one(ctx, "the batch", q[0], k[0], v[0], *(p[0] for p in pasts))
+    heads = one(ctx, "the number of key heads", k[1], v[1], *(p[1] for p in pasts))
+    length = one(ctx, "the number of keys", k[2], v[2])
+    size = one(ctx, "the head size", q[3], k[3], *(p[3] for p in pasts[:1]))
+    value_size = one(ctx, "the head size of V", v[3], *(p[3] for p in pasts[1:]))
+    share(ctx, "the heads of Q share those of K", q[1], heads)
+    past: Dim = one(ctx, "the length of the past", *(p[2] for p in pasts)) if pasts else 0
     total = None if past is None or length is None else past + length
     shape: Shape | None = None
     if rank == 4:
@@ -113,7 +85,7 @@ def _attention(ctx: Context) -> Types:
     elif rank == 3:
         packed = ctx.shape(2)
         same = q_heads == kv_heads and packed is not None
-        hidden = packed[2] if same and packed is not None else _times(q[1], value_size)
+        hidden = packed[2] if same and packed is not None else times(q[1], value_size)
         shape = (batch, q[2], hidden)
     known = rank is not None
     return (
@@ -122,10 +94,6 @@ def _attention(ctx: Context) -> Types:
         s.tensor(ctx.dtype(2), (batch, heads, total, value_size) if known else None),
         s.tensor(ctx.dtype(0), (batch, q[1], q[2], total) if known else None),
     )
-
-
-def _times(a: Dim, b: Dim) -> Dim:
-    return None if a is None or b is None else a * b
 
 
 def key_count(op: Op) -> Dim:
@@ -157,7 +125,7 @@ def _rotary(ctx: Context) -> Types:
     heads = ctx.attr("num_heads") or None
     if len(shape) == 3 and heads is None:
         raise ctx.error("with X of rank 3, num_heads is required")
-    size = _share(ctx, "X's hidden size", shape[2], heads) if len(shape) == 3 else shape[3]
+    size = share(ctx, "X's hidden size", shape[2], heads) if len(shape) == 3 else shape[3]
     rotated = ctx.attr("rotary_embedding_dim", 0) or size
     if isinstance(rotated, int) and (
         rotated % 2 or (isinstance(size, int) and not 0 <= rotated <= size)
@@ -174,7 +142,7 @@ def _rotary(ctx: Context) -> Types:
             raise ctx.error(
                 f"{name} has rank {len(cache)}; {wanted} was expected {how} position_ids"
             )
-        _one(ctx, f"half of what is rotated, and the width of {name},", cache[-1], half)
+        one(ctx, f"half of what is rotated, and the width of {name},", cache[-1], half)
     return (ctx.type(0),)
 
 
@@ -187,13 +155,13 @@ def _linear_attention(ctx: Context) -> Types:
             verb = "needs" if wanted else "does not take"
             raise ctx.error(f"update_rule {rule!r} {verb} {name}")
     q_heads, kv_heads = ctx.attr("q_num_heads"), ctx.attr("kv_num_heads")
-    _share(ctx, "the query heads share those of the keys", q_heads, kv_heads)
+    share(ctx, "the query heads share those of the keys", q_heads, kv_heads)
     for index, name in enumerate(("query", "key", "value")):
         rank = ctx.rank(index)
         if rank not in (None, 3):
             raise ctx.error(f"{name} has rank {rank}, 3 was expected")
     q, k, v = (
-        _heads(ctx, i, n, h)
+        split(ctx, i, n, h)
         for i, n, h in zip(
             range(3), ("query", "key", "value"), (q_heads, kv_heads, kv_heads), strict=True
         )
@@ -203,13 +171,13 @@ def _linear_attention(ctx: Context) -> Types:
         past = ctx.shape(3) or past
         if len(past) != 4:
             raise ctx.error(f"past_state has rank {len(past)}, 4 was expected")
-    batch = _one(ctx, "the batch", q[0], k[0], v[0], past[0])
-    length = _one(ctx, "the length", q[2], k[2], v[2])
-    heads = _one(ctx, "the number of key heads", kv_heads, past[1])
-    size = _one(ctx, "the key size", q[3], k[3], past[2])
-    value_size = _one(ctx, "the value size", v[3], past[3])
+    batch = one(ctx, "the batch", q[0], k[0], v[0], past[0])
+    length = one(ctx, "the length", q[2], k[2], v[2])
+    heads = one(ctx, "the number of key heads", kv_heads, past[1])
+    size = one(ctx, "the key size", q[3], k[3], past[2])
+    value_size = one(ctx, "the value size", v[3], past[3])
     packed = ctx.shape(2)
-    hidden = packed[2] if q_heads == kv_heads and packed else _times(q_heads, value_size)
+    hidden = packed[2] if q_heads == kv_heads and packed else times(q_heads, value_size)
     return (
         s.tensor(ctx.dtype(0), (batch, length, hidden)),
         s.tensor(ctx.dtype(3 if ctx.has(3) else 0), (batch, heads, size, value_size)),
@@ -227,12 +195,12 @@ def _causal_conv(ctx: Context) -> Types:
             raise ctx.error(f"{name} has rank {len(shape)}, 3 was expected")
         shapes.append(shape or (None,) * 3)
     x, weight, past = shapes
-    _one(ctx, "the middle dim of weight", weight[1], 1)
+    one(ctx, "the middle dim of weight", weight[1], 1)
     bias = ctx.shape(2) if ctx.has(2) else None
-    batch = _one(ctx, "the batch", x[0], past[0])
-    channels = _one(ctx, "the number of channels", x[1], weight[0], past[1], *(bias or ()))
+    batch = one(ctx, "the batch", x[0], past[0])
+    channels = one(ctx, "the number of channels", x[1], weight[0], past[1], *(bias or ()))
     before = None if weight[2] is None else weight[2] - 1
-    state = _one(ctx, "the length of the state", before, past[2])
+    state = one(ctx, "the length of the state", before, past[2])
     return (
         s.tensor(ctx.dtype(0), (batch, channels, x[2])),
         s.tensor(ctx.dtype(0), (batch, channels, state)),
@@ -246,7 +214,7 @@ def _swiglu(ctx: Context) -> Types:
     if len(a) != len(b):
         raise ctx.error(f"A has rank {len(a)} and B rank {len(b)}: nothing is broadcast")
     pairs = zip(a, b, strict=True)
-    shape = tuple(_one(ctx, f"dim {i}", *pair) for i, pair in enumerate(pairs))
+    shape = tuple(one(ctx, f"dim {i}", *pair) for i, pair in enumerate(pairs))
     return (s.tensor(ctx.dtype(0), shape),)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from isomorph.ir.dims import symbol
 from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.types import TensorType
-from isomorph.parity.strategies import scales
+from isomorph.parity.strategies import caches, scales
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +28,9 @@ class Role:
     """How values are restricted.
 
     Attributes:
-        kind: `index`, `choice`, `axes`, `shape`, `expand`, `size`, `count`, or `keys` of a
-            map.
-        bound: for an index, the size of the axis; for axes, the rank.
+        kind: `index`, `exact`, `choice`, `axes`, `shape`, `expand`, `size`, `count`, or `keys` of
+            a map.
+        bound: for an index, the size of the axis; for axes, the rank; or the very number.
         choices: values that the graph compares with, keys that it looks up, or what is valid
             beside an index.
         texts: the same, where they are strings.
@@ -120,7 +120,18 @@ def roles_of(graph: Graph) -> dict[str, Role]:
 
 
 def _strictest(roles: list[Role]) -> Role:
-    order = ("axes", "shape", "expand", "size", "count", "index", "choice", "keys", *scales.KINDS)
+    order = (
+        "axes",
+        "shape",
+        "expand",
+        "size",
+        "count",
+        "exact",
+        "index",
+        "choice",
+        "keys",
+        *scales.KINDS,
+    )
     roles.sort(key=lambda r: order.index(r.kind))
     best = roles[0]
     if best.kind == "choice":
@@ -148,6 +159,8 @@ def _uses(graph: Graph, start: Value) -> Iterator[Role]:
             for position, operand in enumerate(op.inputs):
                 if operand is value:
                     role = _role(op, position)
+                    if role is None and caches.counts_keys(current, op):
+                        role = Role("exact", bound=1)
                     if role is not None:
                         yield replace(role, offset=role.offset + offset)
                     through = THROUGH.get(op.type, -1)
@@ -250,7 +263,8 @@ def _microsoft(op: Op, position: int) -> Role | None:
         case "RotaryEmbedding", 1:
             return _position(op)
         case _:
-            return None
+            found = caches.restriction(op, position)
+            return None if found is None else Role(found[0], bound=found[1], offset=found[2])
 
 
 def _position(op: Op) -> Role | None:

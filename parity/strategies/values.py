@@ -243,6 +243,8 @@ def _in_role(
             if role.choices:
                 drawn = np.where(rng.random(shape) < 0.2, rng.choice(role.choices, shape), drawn)
             return drawn - role.offset
+        case "exact":
+            return np.full(shape, (_size(role.bound, dims) or 0) - role.offset)
         case "choice":
             near = [c + d for c in role.choices[:8] for d in (-1, 1)] + [0, 1]
             whole = np.array(role.choices)
