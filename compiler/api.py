@@ -166,6 +166,7 @@ def export(
     provider: str = "cpu",
     cases: int = 200,
     seed: int = 0,
+    profile: str = "all",
     verify: bool = True,
     accept_suspect: bool = False,
     faithful: bool = False,
@@ -179,7 +180,7 @@ def export(
         path: where the model goes; an existing file is replaced as one, and where a symbolic
             link stands, the file that it points at.
         opset, runtime, provider: as for `check`.
-        cases, seed: as for `verify`.
+        cases, seed, profile: as for `verify`.
         verify: switch parity testing off; the run time still has to load the file.
         accept_suspect: let a SUSPECT verdict pass.
         faithful: write the model as it was read, field by field, at its own opset: no pass is run,
@@ -237,7 +238,13 @@ def export(
             from isomorph.parity.engine import verify as judge
 
             verdict = judge(
-                reference, staged.path, cases=cases, seed=seed, progress=progress, limits=limits
+                reference,
+                staged.path,
+                cases=cases,
+                seed=seed,
+                profile=profile,
+                progress=progress,
+                limits=limits,
             )
             failed = verdict.exit_code not in ((0, 4) if accept_suspect else (0,))
             if failed:
@@ -268,6 +275,7 @@ def verify(
     inputs: Sequence[str] | str = (),
     cases: int = 200,
     seed: int = 0,
+    profile: str = "all",
     progress: Progress | None = None,
     limits: Limits | None = None,
     **options: Any,
@@ -275,16 +283,19 @@ def verify(
     """Whether two models compute the same function, and whether the run time computes it well.
 
     Args:
-        reference: a graph, the path of an .onnx or .pt2 file, a torch module or program, or a
-            function on arrays.
+        reference: a graph, the path of an .onnx or .pt2 file, a torch module or program, a
+            function on arrays, or saved arrays: a .npz file, or a folder with input_0.pb and
+            output_0.pb.
         model: the candidate: the path of an .onnx file from any exporter, a graph, or what
             `compile` gave for a device of our own kernels.
         inputs: specifications, needed for a function and optional otherwise.
         cases: how many inputs to try.
         seed: of the inputs; the same seed tries the same ones.
+        profile: `ordinary` values, `hostile` ones among them, or `all`.
         progress: told each stage as it begins.
         limits: what each set of inputs may cost; `Limits()` by default.
-        options: passed on to `isomorph.parity.engine.verify`.
+        options: of `isomorph.parity.engine.verify`: the budget, samples, waivers and limits of
+            outputs, a metric for a deliberate loss, options of onnxruntime's session.
     """
     from isomorph.frontends.spec import parse_specs
     from isomorph.parity.engine import verify as judge
@@ -296,6 +307,7 @@ def verify(
         inputs=listed,
         cases=cases,
         seed=seed,
+        profile=profile,
         progress=progress,
         limits=limits,
         **options,

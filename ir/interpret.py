@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Watch = Callable[[Op, list[Any], list[Any]], list[Any] | None]
     Change = Callable[[Value, Any], Any]
+    Foreign = Callable[[Op, list[Any]], list[Any] | None]
 
 
 class Program:
@@ -32,11 +33,15 @@ class Program:
     Args:
         graph: any graph, canonical or not; it must not be edited while the program is in use.
         wide: compute every float in float64, from widened weights.
+
+    Attributes:
+        foreign: gives the results of operators that have no definition here, `None` for others.
     """
 
     def __init__(self, graph: Graph, *, wide: bool = False) -> None:
         self.graph = graph
         self.wide = wide
+        self.foreign: Foreign | None = None
         self._order = graph.sorted_ops()
         self._weights: dict[Value, Any] = {}
         for value in graph.weights():
@@ -126,12 +131,17 @@ class Program:
             inner = self._inner.get(id(sub))
             if inner is None:
                 inner = self._inner[id(sub)] = Program(sub, wide=self.wide)
+                inner.foreign = self.foreign
             return inner._run(formal, captured, watch, change)
 
         for op, dead in zip(self._order, self._dead, strict=True):
             operands = [None if v is None else known[v] for v in op.inputs]
             captured = [known[v] for v in op.captures]
-            results = evaluate(op, operands, wide=self.wide, captures=captured, run=run)
+            results = None if self.foreign is None else self.foreign(op, operands)
+            if results is None:
+                results = evaluate(op, operands, wide=self.wide, captures=captured, run=run)
+            elif self.wide:
+                results = [widen(v) for v in results]
             if watch is not None:
                 results = watch(op, operands, results) or results
             if any(v is not None for v in op.outputs[len(results) :]):

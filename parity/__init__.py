@@ -1,6 +1,7 @@
 """Are two models the same function, and does the run time compute it well?
 
-`verify` gives a verdict, `assert_parity` raises on a bad one, `strategies` makes inputs.
+`verify` gives a verdict, `assert_parity` raises on a bad one, `parity_test` makes a test of two
+models, `strategies` makes inputs.
 """
 
 from importlib import import_module
@@ -8,17 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isomorph.parity import strategies
-    from isomorph.parity.engine import assert_parity, verify
+    from isomorph.parity.engine import verify
+    from isomorph.parity.testing import ParityFailure, assert_parity, parity_test
     from isomorph.parity.verdict import Status, Verdict
 
 _WHERE = {
     "verify": "isomorph.parity.engine",
-    "assert_parity": "isomorph.parity.engine",
+    "ParityFailure": "isomorph.parity.testing",
+    "assert_parity": "isomorph.parity.testing",
+    "parity_test": "isomorph.parity.testing",
     "Verdict": "isomorph.parity.verdict",
     "Status": "isomorph.parity.verdict",
 }
 
-__all__ = ["Status", "Verdict", "assert_parity", "strategies", "verify"]
+__all__ = [
+    "ParityFailure",
+    "Status",
+    "Verdict",
+    "assert_parity",
+    "parity_test",
+    "strategies",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from isomorph.ir.interpret import Program
 from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor
 from isomorph.ir.types import DType, OptionalType
+from isomorph.parity.custom import CustomOps, custom_ops
 from isomorph.parity.leaves import type_of
 from isomorph.parity.noise import Perturbation
 from isomorph.parity.sources import read, refusing
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from isomorph.ir.weights import Weight
     from isomorph.parity.worker import Worker
+    from isomorph.runtime.settings import Settings
 
 EXTERNAL_FROM = 1 << 16
 """Weights of so many bytes are written once, beside all the models that are derived."""
@@ -38,11 +40,16 @@ class Candidate:
         graph: decoded from that file, as read.
         inputs, outputs: as declared.
         device: of our own kernels, where it runs on them.
+        inexact: why its float64 evaluation is none; empty when it is one.
     """
 
     device: str | None = None
+    inexact = ""
 
-    def __init__(self, model: Graph | str | Path, worker: Worker) -> None:
+    def __init__(
+        self, model: Graph | str | Path, worker: Worker, settings: Settings | None = None
+    ) -> None:
+        self._settings = settings
         self._folder = Path(tempfile.mkdtemp(prefix="isomorph-parity-"))
         try:
             self.path = self._write(model) if isinstance(model, Graph) else Path(model)
@@ -53,6 +60,8 @@ class Candidate:
         self.inputs, self.outputs = ports(self.graph.inputs), ports(self.graph.outputs)
         self.program = Program(self.graph, wide=True)
         self._worker = worker
+        self._custom: list[CustomOps] = []
+        self.inexact = self.lend(self.program, self.graph)
         self._sessions: dict[object, int] = {}
         self._bodies: dict[object, Instrumented] = {}
         self._constants: dict[Value, Weight] = {}
@@ -111,19 +120,33 @@ class Candidate:
         given = [c for c, w in zip(captures, weights, strict=True) if w is None]
         return self._observe(self._bodies[key], [*inputs, *given])
 
+    def lend(self, program: Program, graph: Graph) -> str:
+        """Let a program run the operators of the user's libraries; why it is inexact then."""
+        found = custom_ops(graph)
+        if self._settings is None or not self._settings.custom_ops or not found:
+            return ""
+        program.foreign = CustomOps(self._worker, self._settings, graph, self._folder)
+        self._custom.append(program.foreign)
+        return (
+            f"what {', '.join(found)} compute is known to their library alone: models are compared "
+            "in their own precision, and those nodes are not judged"
+        )
+
     def save(self, path: Path) -> None:
         """Put a copy of the file there, and of its data beside it."""
         _copy_model(self.path, path)
 
     def beside(self, model: Graph | Path) -> Candidate:
         """Another model on the same worker."""
-        return Candidate(model, self._worker)
+        return Candidate(model, self._worker, self._settings)
 
     def close(self) -> None:
         """Forget the sessions and remove what was written."""
         for session in self._sessions.values():
             self._worker.unload(session)
         self._sessions.clear()
+        for custom in self._custom:
+            custom.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -145,7 +168,9 @@ class Candidate:
 
     def _session(self, key: object, path: Path, *, optimize: bool) -> int:
         if key not in self._sessions:
-            self._sessions[key] = self._worker.load(path, optimize=optimize)
+            self._sessions[key] = self._worker.load(
+                path, optimize=optimize, settings=self._settings
+            )
         return self._sessions[key]
 
     def _instrument(

@@ -50,6 +50,7 @@ class Compiled(Candidate):
         self.graph = run.graph
         self.inputs, self.outputs = ports(run.graph.inputs), ports(run.graph.outputs)
         self.program = Program(run.graph, wide=True)
+        self._settings = None
         self._latest: tuple[Sequence[Any], list[Any]] | None = None
         self._plan: Plan | None = None
         self._labels: dict[tuple[str, str], Op] = {}

@@ -19,7 +19,7 @@ from isomorph.parity.drawn import Drawn
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, formed_otherwise, type_of
-from isomorph.parity.nearness import changed, distance
+from isomorph.parity.nearness import changed, distance, misplaced
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, RefusedError
@@ -32,7 +32,7 @@ from isomorph.parity.worker import WorkerDiedError
 from isomorph.runtime.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isomorph.ir.graph import Op
     from isomorph.ir.types import Type
@@ -57,6 +57,7 @@ class Court:
 
     Attributes:
         outputs, nodes: tallies.
+        excused: whether a finding of an output is told, but counts as no failure.
         cases, refused, judged: counts.
         failing: cases with a FAIL, each with the reason.
         suspect: cases with a SUSPECT.
@@ -70,6 +71,7 @@ class Court:
     def __init__(self, reference: Reference, candidate: Candidate) -> None:
         self.reference, self.candidate = reference, candidate
         self.outputs = [Tally(str(p.name)) for p in candidate.outputs]
+        self.excused: Callable[[int, str], bool] | None = None
         self.nodes: dict[Op, Tally] = {}
         self.cases = self.refused = self.judged = 0
         self.failing: list[tuple[Case, str]] = []
@@ -154,7 +156,7 @@ class Court:
         self._accept(case)
         for index, finding in enumerate(disputes):
             if finding.status is not Status.PASS:
-                self._output(case, index, finding, "same")
+                self._output(case, index, finding, "trace")
         try:
             self._judge(case, wanted, got, plain, values)
         except BudgetError:
@@ -181,11 +183,6 @@ class Court:
     def draws(self) -> bool:
         """Whether outputs depend on random numbers."""
         return bool(self._drawn.outputs)
-
-    @property
-    def weaker(self) -> str:
-        """Why less was asked than could be."""
-        return self.reference.weaker
 
     def _judge(
         self,
@@ -241,6 +238,8 @@ class Court:
         self, case: Case, wanted: Sequence[Any], got: Sequence[Any], plain: list[Any]
     ) -> list[Finding]:
         """Question 1: one finding per output."""
+        if self.candidate.inexact:
+            return weak.compare(self.candidate, case.inputs, wanted, plain)
         found: list[Finding] = []
         if not self.reference.weaker:
             found = self._same.compare(case.inputs, wanted, got)
@@ -358,13 +357,9 @@ class Court:
         own: np.ndarray | None,
         mismatch: np.ndarray,
     ) -> None:
-        if own is not None and own.shape == given.shape:
-            excused = (np.isnan(own) == np.isnan(given)) & (np.isinf(own) == np.isinf(given))
-            mismatch = mismatch & ~excused
-        if not mismatch.any():
+        text = misplaced(given, truth, own, mismatch)
+        if not text:
             return
-        at = tuple(int(i) for i in np.argwhere(mismatch)[0])
-        text = f"at {list(at)} it is {given[at]}, the reference gives {truth[at]:.6g}"
         if self._nodes_are_right(case) and (case.hostile or self._explained):
             self.note(
                 f"output {self.outputs[index].name}: NaN or infinity stand in other places than in "
@@ -427,6 +422,8 @@ class Court:
     def _output(self, case: Case, index: int, finding: Finding, question: str) -> None:
         tally = self.outputs[index]
         tally.add(finding, question, hostile=case.hostile)
+        if self.excused is not None and self.excused(index, question):
+            return
         if finding.status is Status.FAIL:
             self._remember(case, f"output {tally.name}: {finding.reason}")
         elif finding.status is Status.SUSPECT:

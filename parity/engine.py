@@ -14,34 +14,40 @@ from isomorph.parity.candidate import Candidate
 from isomorph.parity.case import Case
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.court import Court
+from isomorph.parity.demands import Demands, refuse_looser
+from isomorph.parity.driven import Examples
 from isomorph.parity.explore import Explorer
+from isomorph.parity.metric import Question
+from isomorph.parity.recorded import RecordedReference
 from isomorph.parity.resolve import reference_of
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.strategies import PROFILES, plan, specs_of
 from isomorph.parity.strategies.anchors import anchors, small_constants
 from isomorph.parity.strategies.scales import boundaries
-from isomorph.parity.strategies.sizes import unfit
 from isomorph.parity.strategies.tables import Tables
+from isomorph.parity.summary import ENOUGH_FAILURES, LOSSY, Summary
 from isomorph.parity.together import Together
-from isomorph.parity.traced import TracedReference
-from isomorph.parity.verdict import Status, Verdict, worse
+from isomorph.parity.verdict import Measured, Status, Verdict
 from isomorph.parity.worker import WorkerDiedError, shared
 from isomorph.runtime.device import Run
 from isomorph.runtime.errors import RuntimeLoadError
+from isomorph.runtime.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from isomorph.ir.graph import Graph
+    from isomorph.parity.demands import Limit
     from isomorph.parity.sources import Reference
+    from isomorph.parity.strategies import Batch, Spec
     from isomorph.parity.worker import Worker
 
     Progress = Callable[[str], None]
+    Driver = Callable[[Examples], str]
 
 BUDGET = 20.0
 """Seconds that the cases may take when nothing is said; the verdict states how many ran."""
-ENOUGH_FAILURES = 3
 EXPLORING = 0.4
 """Share of cases and time that looking for sizes may take."""
 JUDGING = 0.3
@@ -59,22 +65,6 @@ MOST_TRIES = 6
 """Times as many cases are tried as are wanted, where some are refused."""
 
 
-class ParityFailure(AssertionError):  # noqa: N818 - what happened, as a test reports it
-    """Raised by `assert_parity`; carries the verdict."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__(str(verdict))
-        self.verdict = verdict
-
-
-def assert_parity(reference: Any, candidate: Graph | str | Path, **options: Any) -> Verdict:
-    """`verify`, raising ParityFailure unless the verdict's exit code is 0."""
-    verdict = verify(reference, candidate, **options)
-    if verdict.exit_code:
-        raise ParityFailure(verdict)
-    return verdict
-
-
 def verify(
     reference: Any,
     candidate: Graph | Run | str | Path,
@@ -90,11 +80,24 @@ def verify(
     progress: Progress | None = None,
     worker: Worker | None = None,
     limits: Limits | None = None,
+    driver: Driver | None = None,
+    waive: Mapping[str, str] | None = None,
+    max_ulp: Limit = None,
+    max_abs: Limit = None,
+    metric: Any = None,
+    data: Any = None,
+    max_loss: float | None = None,
+    higher_is_better: bool = True,
+    session_options: Any = None,
+    providers: Sequence[Any] = (),
+    custom_ops: Sequence[str | Path] = (),
+    **others: Any,
 ) -> Verdict:
     """Whether two models are the same function, and whether the run time computes it well.
 
     Args:
-        reference: a graph, the path of an .onnx file, or a function on arrays.
+        reference: a graph, the path of an .onnx or .pt2 file, a torch module or program, a
+            function on arrays, or saved arrays: see `isomorph.parity.recorded`.
         candidate: the path of an .onnx file, whoever wrote it, a graph (it is written first), or
             what `compile` gave for a device of our own kernels.
         inputs: specifications such as `x: float32[batch, 3] in 0..1`.
@@ -109,17 +112,42 @@ def verify(
         worker: the process that runs onnxruntime; one is shared by default.
         limits: what evaluating the models on one set of inputs may cost, before both models'
             weights are counted in; `Limits()` by default. Inputs that cost more are no case.
+        driver: draws cases before every kind of values has its turn; tells what it found.
+        waive: outputs whose findings do not count, with a reason each, which the report repeats.
+        max_ulp, max_abs: limits for the distance of every output, or of those named, from the
+            reference in float64, on top of the derived bounds.
+        metric: called with outputs and data, arrays by name, of either model; gives a number.
+        data: arrays by name, or a .npz file of them, for the metric: axis 0 counts samples.
+        max_loss: what the candidate may lose by that metric. If it is given, a difference of
+            outputs is a deliberate loss, which it judges; else the metric is only told.
+        higher_is_better: whether a larger number of the metric is a better one.
+        session_options: attributes and config entries of the user's own sessions, by name, or an
+            onnxruntime.SessionOptions.
+        providers: names of execution providers, or (name, options); the CPU provider by default.
+        custom_ops: libraries of custom operators.
 
     Raises:
         InvalidModelError: a file cannot be read.
         SpecError: specifications do not fit.
+        RecordingError, DemandError, MetricError, SettingsError: what was asked for makes no sense.
     """
+    refuse_looser(others)
+    if others:
+        raise TypeError(f"verify() got an unexpected keyword argument {next(iter(others))!r}")
+    if cases < 1:
+        raise IsomorphError(f"cases {cases}: a number of 1 or more is expected")
+    question = Question.of(metric, data, max_loss, higher=higher_is_better)
+    settings = Settings.of(session_options, providers, custom_ops)
     if profile not in PROFILES:
         raise IsomorphError(f"profile {profile!r}: expected one of {', '.join(PROFILES)}")
     started = time.monotonic()
     say = progress or _silent
-    with _candidate(candidate, worker) as model:
+    with _candidate(candidate, worker, settings) as model:
+        demands = Demands.of(model.outputs, waive, max_ulp, max_abs)
         source = reference_of(reference, inputs, model.graph)
+        if isinstance(source, GraphReference) and not source.weaker:
+            source.weaker = model.lend(source.program, source.graph)
+        measured = None if question is None else question.ask(source, model)
         problems = structure.declared(
             "input", source.inputs, model.inputs, names=names and source.named
         )
@@ -128,9 +156,12 @@ def verify(
             problems += structure.declared("output", source.outputs, model.outputs, names=names)
         allowed = (limits or Limits()).of(weight_bytes(source.graph) + weight_bytes(model.graph))
         with bounded(Limits(None, allowed.memory)), rolling(Dice(source.graph, model.graph)):
-            run = _Run(source, model, cases, seed, profile, budget, say, allowed)
+            run = _Run(source, model, cases, seed, profile, budget, say, allowed, driver)
+            run.ask(demands, measured)
             try:
-                if not unusable:
+                if isinstance(source, RecordedReference):
+                    run.go(source.samples, generate=False)
+                elif not unusable:
                     run.go(samples)
                 verdict = run.verdict(problems, time.monotonic() - started)
                 if verdict.exit_code in {3, 4}:
@@ -144,13 +175,22 @@ def _silent(_: str) -> None:
     """Progress that nobody asked for."""
 
 
-def _candidate(candidate: Graph | Run | str | Path, worker: Worker | None) -> Candidate:
+def _candidate(
+    candidate: Graph | Run | str | Path, worker: Worker | None, settings: Settings
+) -> Candidate:
     if isinstance(candidate, Run):
+        if settings:
+            raise SettingsError(
+                f"session options are for onnxruntime, the candidate runs on {candidate.device!r}"
+            )
         return Compiled(candidate)
-    return Candidate(candidate, worker or shared())
+    chosen = worker or shared()
+    if settings:
+        chosen.check(settings)
+    return Candidate(candidate, chosen, settings or None)
 
 
-class _Run:
+class _Run(Summary):
     """The cases of one verification, in their order."""
 
     def __init__(
@@ -163,9 +203,13 @@ class _Run:
         budget: float | None,
         say: Progress,
         limits: Limits,
+        driver: Driver | None,
     ) -> None:
+        self.driver = driver
+        self.measured: Measured | None = None
         self.court = Court(source, model)
         self.source, self.model = source, model
+        self.demands = Demands.of(model.outputs)
         self.wanted, self.seed, self.profile = cases, seed, profile
         self.budget = BUDGET if budget is None else budget
         self.say, self.limits = say, limits
@@ -178,12 +222,22 @@ class _Run:
         self.slowest = 0.0
         self.overran: list[BudgetError] = []
 
-    def go(self, samples: Sequence[Sequence[Any]]) -> None:
+    def ask(self, demands: Demands, measured: Measured | None) -> None:
+        """Set what the user asks beyond the derived bounds."""
+        self.demands, self.measured = demands, measured
+        self.court.excused = lambda index, question: (
+            index in demands.waived or (self.lossy and question in LOSSY)
+        )
+
+    def go(self, samples: Sequence[Sequence[Any]], *, generate: bool = True) -> None:
         """Samples first, then a look for sizes, then batches at the sizes that were found."""
+        if not generate:
+            self.wanted = len(samples)
         try:
             for sample in samples:
-                self._one(Case(list(sample), self._dims_of(sample), hostile=False))
-            sizes = self._explore()
+                if generate or not self._over():
+                    self._one(Case(list(sample), self._dims_of(sample), hostile=False))
+            sizes = self._explore() if generate else []
             if sizes:
                 self._draw(sizes)
         except RuntimeLoadError as error:
@@ -194,9 +248,9 @@ class _Run:
     def verdict(self, problems: list[str], seconds: float) -> Verdict:
         """What all of it amounts to."""
         court = self.court
-        outputs = tuple(t.judged() for t in court.outputs)
+        outputs = self.demands.judge([t.judged() for t in court.outputs])
         nodes = tuple(t.judged() for t in court.nodes.values())
-        status, reason = self._status(problems, outputs, nodes)
+        status, reason = self.status(problems, outputs, nodes)
         divergence = court.divergence
         if status is Status.FAIL and divergence is None and court.failing:
             divergence = self._locate()
@@ -215,8 +269,9 @@ class _Run:
             seed=self.seed,
             profile=self.profile,
             seconds=seconds,
-            weaker=court.weaker,
-            notes=self._notes(),
+            weaker=self.weaker,
+            metric=self.measured,
+            notes=self.told(),
         )
 
     def with_replay(self, verdict: Verdict, folder: str | Path | None) -> Verdict:
@@ -301,6 +356,9 @@ class _Run:
         found = anchors(own, small_constants(self.model.graph), steps)
         specs = [s.anchored(found) for s in self.specs]
         count = max(1, min(64, left // BATCHES))
+        if self.driver is not None and not self._over():
+            self._driven(self.driver, specs, sizes, left, count)
+            left = self.wanted - self.court.cases
         before, tried = self.court.cases, 0
         models = (self.court.reference.wide, self.court.candidate.wide)
         together = None if self.court.draws else Together(specs, self.constraints, models)
@@ -342,110 +400,39 @@ class _Run:
                 return
             self._one(case)
 
+    def _driven(
+        self,
+        driver: Driver,
+        specs: Sequence[Spec],
+        sizes: list[dict[str, int]],
+        left: int,
+        count: int,
+    ) -> None:
+        """Let somebody else draw."""
+
+        def fails(batch: Batch) -> bool:
+            before = len(self.court.failing)
+            for inputs in batch.cases(specs):
+                self._one(Case(inputs, dict(batch.dims), batch.hostile))
+                if len(self.court.failing) > before:
+                    return True
+            return False
+
+        graph, profile, seed = self.source.graph, self.profile, self.seed
+        found = driver(Examples(graph, specs, sizes, profile, seed, count, left, fails, self._over))
+        if found:
+            self.court.note(found)
+
     def _dims_of(self, sample: Sequence[Any]) -> dict[str, int]:
         found: dict[str, int] = {}
         for spec, value in zip(self.specs, sample, strict=True):
             found = spec.bound(value) | found
         return found
 
-    # -- the sum of it ----------------------------------------------------------------------
-
-    def _status(
-        self, problems: list[str], outputs: tuple[Any, ...], nodes: tuple[Any, ...]
-    ) -> tuple[Status, str]:
-        court = self.court
-        if self.refused_to_load:
-            return Status.FAIL, self.refused_to_load
-        if self.court.unsteady:
-            return Status.FAIL, self.court.unsteady
-        if problems:
-            return Status.FAIL, problems[0]
-        status = Status.PASS
-        for judged in (*outputs, *nodes):
-            status = worse(status, judged.status)
-        if status is Status.FAIL:
-            failed = [j for j in (*outputs, *nodes) if j.status is Status.FAIL]
-            worst = next(
-                (j for j in failed if j.question in {"same", "structure"} or j.op), failed[0]
-            )
-            kind = f"node {worst.name} ({worst.op})" if worst.op else f"output {worst.name}"
-            return Status.FAIL, f"{kind}: {worst.reason}{self._only_at_zero()}"
-        if not outputs:
-            return Status.INSUFFICIENT, "the models have no outputs: there is nothing to compare"
-        if not court.cases and self.overran:
-            return Status.INSUFFICIENT, f"nothing was judged: {self.overran[0]}"
-        if not court.cases:
-            return Status.INSUFFICIENT, self._insufficient()
-        if court.refused > 4 * court.cases and court.cases < self.wanted and not self.out_of_time:
-            if court.cases < min(self.wanted, 10):
-                return Status.INSUFFICIENT, self._insufficient()
-            court.note(f"{court.refused} generated inputs were refused by both models")
-        if status is Status.SUSPECT:
-            worst = next(j for j in (*outputs, *nodes) if j.status is Status.SUSPECT)
-            return Status.SUSPECT, f"{worst.name}: {worst.reason}"
-        return Status.PASS, self._praise(status)
-
-    def _only_at_zero(self) -> str:
-        """What to add where every failing case has a size of 0 and other sizes were compared."""
-        failing = [case.dims for case, _ in self.court.failing]
-        for name, sizes in self.court.dims.items():
-            if len(sizes) > 1 and failing and all(d.get(name) == 0 for d in failing):
-                text = next(s.with_range(name, "1..") for s in self.specs if name in s.symbols())
-                others = ", ".join(str(size) for size in sorted(sizes) if size)
-                only = f". Only when {name} = 0 (not at {others})"
-                if not text:
-                    return only
-                return f"{only}; if that never happens, declare it: --input '{text}'"
-        return ""
-
-    def _praise(self, status: Status) -> str:
-        asked = (
-            "compared in its own precision" if self.court.weaker else "the same function in float64"
-        )
-        text = f"{asked} on {self.court.cases} cases"
-        if self.court.judged:
-            text += f", every node within its bound on {self.court.judged}"
-        return text if status is Status.PASS else f"{text} ({status} findings are listed)"
-
-    def _insufficient(self) -> str:
-        if not self.court.cases and not self.court.refused:
-            return f"no inputs were generated: {unfit(self.specs, self.constraints)}"
-        words = "; ".join(f"{who}: {what}" for who, what in self.court.refusals.items())
-        asked = ", ".join(
-            f'--input "{s.name}: {s.dtype}[{", ".join(map(str, s.shape))}] in lo..hi"'
-            for s in self.specs
-        )
-        return (
-            f"only {self.court.cases} of {self.court.cases + self.court.refused} generated inputs "
-            f"were usable ({words or 'no sizes fit the constraints'}). Say what valid inputs are, "
-            f"for example {asked}, or give a sample"
-        )
-
     def _locate(self) -> Any:
         source = self.court.reference
-        if not isinstance(source, GraphReference):
+        if not isinstance(source, GraphReference) or self.model.inexact:
             return None
         case = reduce.smallest(self.court.failing)[0]
         with bounded(self.limits):
             return locate.first_difference(source.graph, self.model.graph, case.inputs)
-
-    def _notes(self) -> tuple[str, ...]:
-        court = self.court
-        found = [*court.notes, *self.tables.notes()]
-        source = court.reference
-        if isinstance(source, TracedReference) and source.witness.rounds:
-            found.append(
-                f"what {source.name} computes depends on its dtypes (it rounds inside): the file "
-                "was held against its trace in float64, the trace against it within their rounding"
-            )
-        if self.overran and court.cases:
-            count = len(self.overran)
-            found.append(f"{count} generated inputs cost too much to judge: {self.overran[0]}")
-        if court.cases < self.wanted:
-            if len(court.failing) >= ENOUGH_FAILURES or court.died:
-                found.append(f"stopped after {len(court.failing)} failing cases")
-            elif self.out_of_time:
-                found.append(f"stopped after {self.budget:g} seconds")
-        if court.judged < court.cases and court.judged:
-            found.append(f"nodes were judged on {court.judged} of the {court.cases} cases")
-        return tuple(found)

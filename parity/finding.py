@@ -16,6 +16,7 @@ class Finding:
         reason: empty for PASS.
         max_ulp, max_abs: largest distance from the float64 truth.
         nearer: as in `Judged`.
+        histogram: elements by their distance, as in `Judged`.
     """
 
     status: Status = Status.PASS
@@ -23,6 +24,7 @@ class Finding:
     max_ulp: float = 0.0
     max_abs: float = 0.0
     nearer: str = "equal"
+    histogram: tuple[int, ...] = ()
 
     def at(self, status: Status, reason: str) -> Finding:
         """The same figures with another outcome."""

@@ -10,7 +10,8 @@ from isomorph.ir.dims import Constraint, Dim, Expr
 from isomorph.ir.errors import IsomorphError, SpecError
 from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.types import TensorType
-from isomorph.parity.sources import FunctionReference, GraphReference, read
+from isomorph.parity.recorded import RecordedReference, is_recording, recording_of
+from isomorph.parity.sources import BlackBox, GraphReference, read
 from isomorph.parity.traced import TracedReference
 
 if TYPE_CHECKING:
@@ -23,15 +24,23 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
     """The reference that a user named.
 
     Args:
-        source: a graph, a path, a torch module or program, or a function.
+        source: a graph, a path, a torch module or program, a function, or saved arrays.
         inputs: specifications: texts or `InputSpec`s; they add domains and constraints to a graph.
         candidate: gives the inputs of a function that has no specifications.
 
     Raises:
         SpecError: when specifications do not fit.
         InvalidModelError: when a file cannot be read.
+        RecordingError: when saved arrays are not those of the candidate.
     """
     specs = _specs(inputs)
+    if is_recording(source):
+        if specs:
+            raise SpecError(
+                "saved arrays are compared as they are: specifications of inputs have no use "
+                f"({specs[0].name!r} was given)"
+            )
+        return RecordedReference(recording_of(source, candidate), candidate)
     if isinstance(source, str | Path) and not is_torch(source):
         graph = read(source)
         return GraphReference(_with_specs(graph, specs), str(source), Path(source))
@@ -41,7 +50,8 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
     if not callable(source) and not torch:
         raise IsomorphError(
             f"cannot compare with {type(source).__name__} {source!r}: expected a graph, the path "
-            "of an .onnx or .pt2 file, a torch module, or a function on arrays"
+            "of an .onnx or .pt2 file, a torch module, a function on arrays, or saved arrays (a "
+            ".npz file, a folder with input_0.pb and output_0.pb)"
         )
     shell = Graph(getattr(source, "__name__", "function"))
     if specs:
@@ -60,7 +70,7 @@ def reference_of(source: Any, inputs: Sequence[Any], candidate: Graph) -> Refere
 
         return TorchReference(origin_of(source, specs), shell, traced=False)
     function: Any = source
-    return FunctionReference(function, shell)
+    return BlackBox(function, shell)
 
 
 def _of_graph(graph: Graph) -> GraphReference:
@@ -76,6 +86,8 @@ def _of_graph(graph: Graph) -> GraphReference:
 def _specs(inputs: Sequence[Any]) -> list[Any]:
     from isomorph.frontends.spec import parse_specs
 
+    if isinstance(inputs, str):
+        return [*parse_specs(inputs)]
     texts = [i for i in inputs if isinstance(i, str)]
     parsed = iter(parse_specs(texts))
     return [next(parsed) if isinstance(i, str) else i for i in inputs]

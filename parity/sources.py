@@ -203,6 +203,27 @@ class FunctionReference:
         return self.wide(inputs)
 
 
+class BlackBox(FunctionReference):
+    """A function that need not run in float64: a session of a run time, a service."""
+
+    _closed = False
+
+    def wide(self, inputs: Sequence[Any]) -> list[Any]:
+        """Outputs in float64; in its own precision from then on, where it cannot run in that."""
+        if self._closed:
+            return self.narrow(inputs)
+        try:
+            return super().wide(inputs)
+        except RefusedError as error:
+            found = self.narrow(inputs)
+            self._closed = True
+            self.weaker = (
+                f"{self.name} does not run in float64 ({error}): it is compared in its own "
+                "precision"
+            )
+            return found
+
+
 def read(path: str | Path) -> Graph:
     """The graph of a file, as read."""
     from isomorph.frontends.onnx.reader import read as read_file

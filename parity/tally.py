@@ -25,6 +25,7 @@ class Tally:
         self.seen = 0
         self.nearer = "equal"
         self._figures: dict[bool, tuple[float, float]] = {}
+        self._histograms: dict[bool, tuple[int, ...]] = {}
         self._worst: dict[bool, tuple[Status, str, str]] = {}
 
     def add(self, finding: Finding, question: str, *, hostile: bool) -> None:
@@ -33,6 +34,10 @@ class Tally:
         if question == "well":
             ulp, size = self._figures.get(hostile, (0.0, 0.0))
             self._figures[hostile] = max(ulp, finding.max_ulp), max(size, finding.max_abs)
+            if finding.histogram:
+                before = self._histograms.get(hostile, (0,) * len(finding.histogram))
+                pairs = zip(before, finding.histogram, strict=True)
+                self._histograms[hostile] = tuple(a + b for a, b in pairs)
         if finding.nearer != "equal":
             self.nearer = finding.nearer
         known = self._worst.get(hostile)
@@ -68,4 +73,5 @@ class Tally:
             self.op,
             self.where,
             question,
+            histogram=self._histograms.get(False) or self._histograms.get(True, ()),
         )

@@ -12,12 +12,13 @@ import numpy as np
 
 from isomorph.frontends.array.trace import trace_array
 from isomorph.frontends.spec import InputSpec
+from isomorph.ir.budget import BudgetError
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import constants, exact
 from isomorph.parity.arrays import is_float, is_list
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves
-from isomorph.parity.noise import EVALUATION_ERRORS, Perturbation, Spread, probe
+from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, GraphReference, RefusedError
 from isomorph.parity.tolerance.units import Unit
@@ -266,7 +267,9 @@ def through_trace(reference: FunctionReference) -> TracedReference | None:
         return None
     try:
         graph = trace_array(call, specs)
-    except EVALUATION_ERRORS:
+    except BudgetError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever the function does to what is no array
         return None
     graph.origin = reference.name
     graph.constraints += [c for c in reference.graph.constraints if c not in graph.constraints]

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA_VERSION = 1
+ULP_EDGES = (0.0, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 65536.0)
+"""Upper ends of the bins of a histogram; one more bin is for what lies beyond."""
 
 
 class Status(StrEnum):
@@ -53,7 +55,10 @@ class Judged:
         nearer: who is nearer to the float64 truth: `reference`, `candidate`, or `equal`.
         op: the operator, for a node.
         where: `file:line` in the user's source, else the node's name.
-        question: `same`, `well` or `structure`: what found it.
+        question: `same`, `well`, `structure` or `asked`: what found it.
+        histogram: elements of an output by their distance from the reference in float64, in the
+            bins of `ULP_EDGES`; empty for nodes, and where nothing was measured.
+        waived: why the user takes it out of the verdict; empty when it counts.
     """
 
     name: str
@@ -65,12 +70,15 @@ class Judged:
     op: str = ""
     where: str = ""
     question: str = ""
+    waived: str = ""
+    histogram: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         what = f"{self.name} ({self.op})" if self.op else self.name
         place = f" at {self.where}" if self.where and self.where != self.name else ""
         figures = f"max {self.max_ulp:.3g} ulp, {self.max_abs:.3g} abs, nearer: {self.nearer}"
         reason = f"\n      {self.reason}" if self.reason else ""
+        reason += f"\n      waived: {self.waived}" if self.waived else ""
         return f"{self.status:<12} {what}{place}: {figures}{reason}"
 
 
@@ -85,6 +93,35 @@ class Divergence:
 
     def __str__(self) -> str:
         return f"{self.op} {self.node!r}" + (f" at {self.where}" if self.where else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the user's metric gives for both models.
+
+    Attributes:
+        name: of the metric.
+        reference, candidate: its value for each.
+        samples: rows of the data.
+        loss: what the candidate loses against the reference; negative when it gains.
+        max_loss: what the user allows; `None` where nothing was said.
+        met: whether the loss is within that; `None` where nothing was said.
+    """
+
+    name: str
+    reference: float
+    candidate: float
+    samples: int
+    loss: float
+    max_loss: float | None = None
+    met: bool | None = None
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.name} {self.candidate:.6g}, the reference {self.reference:.6g}, on "
+            f"{self.samples} samples: {self.loss:.3g} lost"
+        )
+        return text if self.max_loss is None else f"{text}, {self.max_loss:g} allowed"
 
 
 @dataclass(frozen=True)
@@ -106,6 +143,7 @@ class Verdict:
         seed, profile: of the inputs.
         seconds: how long it took.
         weaker: why this verdict says less than it could; empty when it does not.
+        metric: what the user's own metric gives for both models.
         notes: what else a reader should know.
         replay: the folder with a failing case, kept on this machine.
     """
@@ -125,6 +163,7 @@ class Verdict:
     profile: str = "all"
     seconds: float = 0.0
     weaker: str = ""
+    metric: Measured | None = None
     notes: tuple[str, ...] = ()
     replay: Path | None = None
 
@@ -145,6 +184,7 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain data; numbers that JSON lacks become text."""
         found = {"schema_version": SCHEMA_VERSION, "exit_code": self.exit_code, **asdict(self)}
+        found["ulp_edges"] = ULP_EDGES
         found["worst"] = None if self.worst is None else asdict(self.worst)
         return _plain(found)
 
@@ -185,6 +225,8 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield f"  {_tried(verdict)}"
     if verdict.weaker:
         yield f"  weaker than it could be: {verdict.weaker}"
+    if verdict.metric is not None:
+        yield f"  metric {verdict.metric}"
     for problem in verdict.structure[:SHOWN]:
         yield f"  structure: {problem}"
     if verdict.first_divergence is not None:

@@ -16,6 +16,7 @@ from isomorph.ir.budget import MORE_MEMORY, MORE_TIME, BudgetError, current, siz
 from isomorph.ir.errors import IsomorphError
 from isomorph.runtime.contain import is_exhausted, limit_memory
 from isomorph.runtime.errors import RunError, RuntimeLoadError
+from isomorph.runtime.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,7 @@ FAIR = 0.25
 EXHAUSTED = 77
 """Exit code of a process for which its inputs were too large."""
 _LENGTH = struct.Struct("<Q")
+_ERRORS = {"load": RuntimeLoadError, "run": RunError, "settings": SettingsError}
 Message = list[bytearray]
 """A pickle, and the arrays that it refers to, so that those are not copied into it and out."""
 
@@ -53,21 +55,34 @@ class Worker:
         self._memory: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[Message | None] = queue.Queue()
-        self._loaded: dict[int, tuple[str, bool]] = {}
+        self._loaded: dict[int, tuple[str, bool, Settings | None]] = {}
         self._count = 0
 
-    def load(self, path: str | Path, *, optimize: bool) -> int:
+    def load(self, path: str | Path, *, optimize: bool, settings: Settings | None = None) -> int:
         """Load a model; the number is for `run`.
 
         Raises:
             RuntimeLoadError: when it is refused.
+            SettingsError: when the settings are.
             WorkerDiedError: when loading kills the process.
             BudgetError: when it takes more than what is left of the budget, if there is one.
         """
         self._count += 1
-        self._ask("load", self._count, str(path), optimize)
-        self._loaded[self._count] = (str(path), optimize)
+        given = (str(path), optimize, settings)
+        self._ask("load", self._count, *given)
+        self._loaded[self._count] = given
         return self._count
+
+    def check(self, settings: Settings) -> None:
+        """Let onnxruntime make a session with the settings.
+
+        Raises:
+            SettingsError: when it does not, or dies of it.
+        """
+        try:
+            self._ask("check", 0, settings)
+        except WorkerDiedError as error:
+            raise SettingsError(f"{error} while it took the session options") from error
 
     def run(self, session: int, feeds: Mapping[str, Any]) -> list[Any]:
         """The outputs of a loaded model.
@@ -100,8 +115,8 @@ class Worker:
         if self._process is None:
             self._start()
             self._limit(memory)
-            for number, (path, optimize) in self._loaded.items():
-                self._exchange("load", number, path, optimize)
+            for number, given in self._loaded.items():
+                self._exchange("load", number, *given)
         elif memory != self._memory:
             self._limit(memory)
         return self._exchange(*message)
@@ -143,7 +158,7 @@ class Worker:
             return value
         if self._memory is not None and is_exhausted(value):
             raise _exhausted(self._memory, f" ({value})")
-        raise {"load": RuntimeLoadError, "run": RunError}.get(kind, IsomorphError)(value)
+        raise _ERRORS.get(kind, IsomorphError)(value)
 
     def _patience(self) -> tuple[float, bool]:
         """Seconds to wait, and whether most of the budget was gone before onnxruntime was asked."""
@@ -247,7 +262,10 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 limit_memory(rest[0])
                 answer: tuple[str, Any] = ("result", None)
             elif action == "load":
-                sessions[number] = Session(rest[0], optimize=rest[1])
+                sessions[number] = Session(rest[0], optimize=rest[1], settings=rest[2])
+                answer = ("result", None)
+            elif action == "check":
+                Session(_identity(), optimize=True, settings=rest[0])
                 answer = ("result", None)
             elif action == "run":
                 answer = ("result", sessions[number].run(rest[0]))
@@ -255,7 +273,9 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 sessions.pop(number, None)
                 answer = ("result", None)
         except (RuntimeLoadError, RunError) as error:
-            answer = (action, str(error))
+            answer = ("settings" if action == "check" else action, str(error))
+        except SettingsError as error:
+            answer = ("settings", str(error))
         except MemoryError:
             answer = (action, "bad allocation")
         except Exception as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
@@ -264,6 +284,17 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
             _write(replies, answer)
         except MemoryError:  # nothing was written: the arrays go out as they are
             _write(replies, (action, "bad allocation"))
+
+
+def _identity() -> bytes:
+    """A model that every release loads."""
+    from onnx import TensorProto, helper
+
+    given, result = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1]) for n in "xy")
+    node = helper.make_node("Identity", ["x"], ["y"])
+    graph = helper.make_graph([node], "identity", [given], [result])
+    opsets = [helper.make_opsetid("", 13)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=7).SerializeToString()
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ def export(
     provider: options.Provider = "cpu",
     cases: options.Cases = 200,
     seed: options.Seed = 0,
+    profile: options.Profile = "all",
     input_names: options.InputNames = None,
     output_names: options.OutputNames = None,
     verify: Annotated[
@@ -64,6 +65,7 @@ def export(
             provider=provider,
             cases=cases,
             seed=seed,
+            profile=profile,
             verify=verify,
             accept_suspect=accept_suspect,
             faithful=faithful,

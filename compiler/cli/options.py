@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,6 +35,39 @@ Runtime = Annotated[
 Provider = Annotated[str, typer.Option(help="Execution provider of the run time.")]
 Cases = Annotated[int, typer.Option(min=1, help="How many inputs to try.")]
 Seed = Annotated[int, typer.Option(help="Seed of the inputs.")]
+Profile = Annotated[
+    str, typer.Option(help="Values to draw: ordinary, hostile (NaN, infinities, …), or all.")
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Seconds that all cases may take, 20 by default; the verdict says how many ran."
+    ),
+]
+SessionOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--session-option",
+        metavar="KEY=VALUE",
+        help="An attribute of onnxruntime's SessionOptions or a config entry of its session, such "
+        "as session.disable_prepacking=1. Repeats.",
+    ),
+]
+Providers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--execution-provider",
+        metavar="NAME",
+        help="Execution provider of the session, such as CUDAExecutionProvider. Repeats, in order "
+        "of preference.",
+    ),
+]
+CustomOps = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--custom-ops", metavar="LIB.so", help="Library that registers custom operators. Repeats."
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document, and nothing else, to stdout.")
 ]
@@ -92,6 +126,44 @@ def _bytes(text: str) -> int:
         raise OptionError(f"--max-memory {text!r}: a size such as 16GiB was expected")
     number, unit = match.groups()
     return int(float(number) * (1 << _UNITS[unit] if unit else 1))
+
+
+def pairs(option: str, texts: list[str] | None, sign: str, what: str = "VALUE") -> dict[str, str]:
+    """What a repeated option of names and values says.
+
+    Raises:
+        OptionError: when one is no pair, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, given, value = text.partition(sign)
+        if not given or not name.strip():
+            raise OptionError(f"{option} {text!r}: NAME{sign}{what} was expected")
+        name, value = name.strip(), value.strip()
+        if name in found:
+            raise OptionError(f"{option} {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def limit(option: str, texts: list[str] | None) -> float | dict[str, float] | None:
+    """One number for every output, or numbers by name.
+
+    Raises:
+        OptionError: when neither is given.
+    """
+    if not texts:
+        return None
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _number(option, texts[0])
+    return {n: _number(f"{option} {n}", v) for n, v in pairs(option, texts, "=").items()}
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError(f"{option} {text!r}: a number was expected") from None
 
 
 def names(text: str | None) -> list[str] | None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,6 +17,8 @@ from isomorph.ir.types import DType
 from isomorph.ir.weights import Buffer, Weight
 from isomorph.runtime.contain import is_exhausted
 from isomorph.runtime.errors import RunError, RuntimeLoadError
+from isomorph.runtime.found import module
+from isomorph.runtime.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,12 +46,21 @@ class Session:
         model: the path of an .onnx file (external data is found beside it), or its bytes.
         optimize: let onnxruntime rewrite the graph, as it does by default; off for judging nodes.
         threads: intra-op threads.
+        settings: of the user's own, which come on top.
 
     Raises:
         RuntimeLoadError: when onnxruntime does not take the model; carries its own words.
+        SettingsError: when it does not take the settings.
     """
 
-    def __init__(self, model: str | Path | bytes, *, optimize: bool, threads: int = 1) -> None:
+    def __init__(
+        self,
+        model: str | Path | bytes,
+        *,
+        optimize: bool,
+        threads: int = 1,
+        settings: Settings | None = None,
+    ) -> None:
         ort = module()
         options = ort.SessionOptions()
         options.log_severity_level = 4
@@ -63,11 +73,14 @@ class Session:
         if not optimize:
             options.enable_mem_pattern = False
         source = model if isinstance(model, bytes) else str(model)
+        own = [] if settings is None else settings.apply(ort, options, optimize=optimize)
+        providers = own or list(PROVIDERS)
         try:
-            self._session: Any = ort.InferenceSession(source, options, providers=list(PROVIDERS))
+            self._session: Any = ort.InferenceSession(source, options, providers=providers)
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
             name = "the model" if isinstance(model, bytes) else str(model)
             raise RuntimeLoadError(f"onnxruntime does not load {name}: {clean(error)}") from None
+        _check_providers(settings, self._session.get_providers())
         self.inputs: tuple[str, ...] = tuple(v.name for v in self._session.get_inputs())
         self.outputs: tuple[str, ...] = tuple(v.name for v in self._session.get_outputs())
         self._foreign = {v.name for v in self._session.get_outputs() if v.type in _FOREIGN_NAMES}
@@ -100,14 +113,14 @@ class Session:
             raise RunError(f"onnxruntime fails: {clean(error)}") from None
 
 
-def module() -> Any:
-    """onnxruntime, imported when it is first needed; raises RuntimeLoadError when it is missing."""
-    try:
-        return import_module("onnxruntime")
-    except ImportError as error:
-        raise RuntimeLoadError(
-            f"onnxruntime cannot be imported ({error}); `isomorph doctor` says how to mend that"
-        ) from None
+def _check_providers(settings: Settings | None, have: Sequence[str]) -> None:
+    """Onnxruntime goes on without a provider that does not start, and says so in its log alone."""
+    for name, _ in settings.providers if settings is not None else ():
+        if name not in have:
+            raise SettingsError(
+                f"provider {name!r} does not start on this machine: onnxruntime went on with "
+                f"{', '.join(have)}"
+            )
 
 
 def load_in_subprocess(path: str | Path, limits: Limits | None = None) -> None:

@@ -79,7 +79,7 @@ def batches(
 
 
 @contextmanager
-def _no_traces() -> Generator[None]:
+def no_traces() -> Generator[None]:
     """Hypothesis keeps what it read of modules where it runs: here, in a folder that goes."""
     from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 
@@ -110,7 +110,7 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
     def collect(batch: Batch) -> None:
         found.append(batch)
 
-    with _no_traces():
+    with no_traces():
         collect()
     return [
         replace(batch, seed=(batch.seed + 0x9E3779B9 * index + seed) % 2**32)
@@ -127,6 +127,7 @@ __all__ = [
     "batches",
     "draw",
     "inputs",
+    "no_traces",
     "plan",
     "specs_of",
 ]

@@ -14,9 +14,8 @@ from isomorph.ir.interpret import Program
 from isomorph.ir.opdef import OPS, Tolerance
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight
-from isomorph.parity import Status, Verdict, assert_parity, verify
+from isomorph.parity import ParityFailure, Status, Verdict, assert_parity, verify
 from isomorph.parity.constants import Rewritten
-from isomorph.parity.engine import ParityFailure
 from isomorph.parity.noise import Perturbation, is_short
 from isomorph.parity.strategies import HOSTILE, batches, draw, inputs, specs_of
 from isomorph.parity.structure import Port, declared

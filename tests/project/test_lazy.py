@@ -19,7 +19,7 @@ def loaded_by(module: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("module", ["isomorph", "isomorph.ir"])
+@pytest.mark.parametrize("module", ["isomorph", "isomorph.ir", "isomorph.parity.plugin"])
 def test_import_loads_nothing_heavy(module: str):
     assert loaded_by(module) & HEAVY == set()
 

@@ -66,6 +66,16 @@ def test_the_wheel_asks_for_what_pyproject_says(described: Message):
     assert set(described.get_all("Provides-Extra", [])) == set(extras)
 
 
+def test_the_wheel_brings_a_command_and_a_pytest_plugin(wheel: Path):
+    with ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt"))
+        text = archive.read(name).decode()
+    assert text.split() == [
+        *("[console_scripts]", "isomorph", "=", "isomorph.cli:main"),
+        *("[pytest11]", "isomorph", "=", "isomorph.parity.plugin"),
+    ]
+
+
 def test_what_is_installed_here_is_not_stale(described: Message):
     installed = metadata.metadata("isomorph")
     for key in ("Version", "Requires-Python", "Requires-Dist", "Provides-Extra"):
