@@ -8,10 +8,8 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from isomorph.ir.graph import Graph
-from isomorph.ir.interpret import widen
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType, TensorType
-from isomorph.parity.tolerance import bound
 from isomorph.parity.well import judge
 
 if TYPE_CHECKING:
@@ -227,18 +225,12 @@ def _op(kind: str, operands: list[np.ndarray], **attributes: Any) -> Op:
     return graph.add_op(kind, values, attributes)
 
 
-def _judged(op: Op, operands: list[np.ndarray], spoilt: np.ndarray) -> tuple[Status, bool]:
-    """The worst verdict, and whether some element is off by more than twice its soft bound."""
-    worst = max((f.status for f in judge(op, operands, [spoilt])), key=lambda s: s.rank)
-    if spoilt.dtype.kind != "f":
-        return worst, bool((spoilt != evaluate(op, operands)[0]).any())
-    wide = [widen(v) for v in operands]
-    truth = np.asarray(evaluate(op, wide, wide=True)[0], np.float64)
-    soft = bound(op, wide, truth, 0, DType.of(spoilt.dtype)).soft
-    return worst, bool((np.abs(widen(spoilt) - truth) > 2 * soft).any())
+def _judged(op: Op, operands: list[np.ndarray], spoilt: np.ndarray) -> Status:
+    """The worst verdict on a result."""
+    return max((f.status for f in judge(op, operands, [spoilt])), key=lambda s: s.rank)
 
 
-def _sigmoid_tail(seed: int) -> tuple[Status, bool]:
+def _sigmoid_tail(seed: int) -> Status:
     """A percent too much where a table ends, well inside of where onnxruntime's own tail is bad."""
     x = (np.random.default_rng(seed).standard_normal((8, 32)) * 3).astype(np.float32)
     op = _op("Sigmoid", [x])
@@ -253,7 +245,7 @@ def _product(seed: int, length: int) -> tuple[Op, list[np.ndarray]]:
     return _op("MatMul", operands), operands
 
 
-def _half_sums(seed: int) -> tuple[Status, bool]:
+def _half_sums(seed: int) -> Status:
     op, (a, b) = _product(seed, 256)
     total = np.zeros((4, 8), np.float16)
     for k in range(256):
@@ -261,14 +253,14 @@ def _half_sums(seed: int) -> tuple[Status, bool]:
     return _judged(op, [a, b], total.astype(np.float32))
 
 
-def _skipped_block(seed: int) -> tuple[Status, bool]:
+def _skipped_block(seed: int) -> Status:
     op, (a, b) = _product(seed, 512)
     start = 16 * int(np.random.default_rng(seed).integers(32))
     kept = [k for k in range(512) if not start <= k < start + 16]
     return _judged(op, [a, b], a[:, kept] @ b[kept])
 
 
-def _truncated_cast(seed: int) -> tuple[Status, bool]:
+def _truncated_cast(seed: int) -> Status:
     x = np.random.default_rng(seed).standard_normal((8, 32)).astype(np.float32)
     op = _op("Cast", [x], to=DType.FLOAT16.value)
     nearest = x.astype(np.float16)
@@ -276,7 +268,7 @@ def _truncated_cast(seed: int) -> tuple[Status, bool]:
     return _judged(op, [x], np.where(np.abs(nearest) > np.abs(x), inward, nearest))
 
 
-def _truncated_quantize(seed: int) -> tuple[Status, bool]:
+def _truncated_quantize(seed: int) -> Status:
     x = np.random.default_rng(seed).standard_normal((8, 32)).astype(np.float32)
     operands = [x, np.array(0.05, np.float32), np.array(3, np.uint8)]
     op = _op("QuantizeLinear", operands)
@@ -284,7 +276,7 @@ def _truncated_quantize(seed: int) -> tuple[Status, bool]:
     return _judged(op, operands, spoilt)
 
 
-def _truncated_sum(seed: int) -> tuple[Status, bool]:
+def _truncated_sum(seed: int) -> Status:
     """Every partial sum cut to float32, not rounded: small errors, all of one sign."""
     x = np.random.default_rng(seed).uniform(0, 1, (4, 512)).astype(np.float32)
     axes = np.array([1])
@@ -297,7 +289,7 @@ def _truncated_sum(seed: int) -> tuple[Status, bool]:
     return _judged(op, [x, axes], total)
 
 
-NODES: dict[str, Callable[[int], tuple[Status, bool]]] = {
+NODES: dict[str, Callable[[int], Status]] = {
     "Sigmoid, its tail 1 % off": _sigmoid_tail,
     "MatMul of K = 256, sums in float16": _half_sums,
     "MatMul of K = 512, a block of 16 skipped": _skipped_block,

@@ -63,6 +63,25 @@ disk, larger than any protobuf message can be.
 
 {external_conditions}
 
+## Parity: cases a second
+
+`python benchmarks/parity_rate.py --write`: CPU seconds of this process and of onnxruntime's,
+models in float32 with an open batch, both questions on every case.
+
+{rate}
+
+{rate_conditions}
+
+## Parity: planted faults
+
+`python benchmarks/planted.py --write`: verdicts over {seeds} seeds, {cases} cases each. A fault in
+a *graph* is a file that differs from the right one in one place; one in a *node* is a result spoilt
+as a bad kernel would, on right operands; *right* models are held against themselves.
+
+{planted}
+
+{planted_conditions}
+
 ## PyTorch programs to ONNX
 
 `python benchmarks/torch_conversion.py --write`: from one program of `torch.export`, with random
@@ -99,6 +118,8 @@ def page() -> str:
     scale = json.loads((HERE / "results" / "graph_scale.json").read_text(encoding="utf-8"))
     torch = json.loads((HERE / "results" / "torch_conversion.json").read_text(encoding="utf-8"))
     external = json.loads((HERE / "results" / "external_data.json").read_text(encoding="utf-8"))
+    rate = json.loads((HERE / "results" / "parity_rate.json").read_text(encoding="utf-8"))
+    planted = json.loads((HERE / "results" / "planted.json").read_text(encoding="utf-8"))
     layouts: dict[str, dict[str, float]] = layout["layouts"]
     steps = [s for s in next(iter(layouts.values())) if s not in {"bytes", "ops"}]
     stages = list(scale["rows"][0]["seconds"])
@@ -136,6 +157,28 @@ def page() -> str:
             ],
         ),
         external_conditions=conditions(external),
+        rate=table(
+            ["model", "cases", "CPU s", "cases a CPU s"],
+            [
+                [r["model"], f"{r['cases']:,}", f"{r['seconds']:.2f}", f"{r['rate']:,.0f}"]
+                for r in rate["rows"]
+            ],
+        ),
+        rate_conditions=conditions(rate),
+        seeds=planted["seeds"],
+        cases=planted["cases"],
+        planted=table(
+            ["", "where", "verdicts"],
+            [
+                [
+                    row["name"],
+                    row["kind"],
+                    ", ".join(f"{n} {s}" for s, n in row["verdicts"].items()),
+                ]
+                for row in planted["rows"]
+            ],
+        ),
+        planted_conditions=conditions(planted),
         torch=table(
             [
                 "model",

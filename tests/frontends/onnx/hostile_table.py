@@ -148,6 +148,11 @@ HOSTILE: dict[str, dict[str, Row]] = {
             InvalidModelError,
             "initializer 'w' is defined twice",
         ),
+        "an initializer of another type than its input": (
+            lambda: model(initializers=[numpy_helper.from_array(np.zeros(2, np.int64), "x")]),
+            InvalidModelError,
+            "initializer 'x' is int64.*, but the input of the same name is stated to be float32",
+        ),
         "50,000 initializers, one of them twice": (
             lambda: h.many_initializers(50_000),
             InvalidModelError,
