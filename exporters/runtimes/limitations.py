@@ -208,7 +208,7 @@ LIMITATIONS: dict[Key, tuple[Limitation, ...]] = {
         Limitation(
             "does not read packed zero points where g_idx is given",
             "order the weights by block, and leave g_idx out",
-            ("float32",),
+            ("float16", "float32"),
             when=_skips_zeros,
         ),
     ),
