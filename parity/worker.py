@@ -55,11 +55,18 @@ class Worker:
         self._memory: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[Message | None] = queue.Queue()
-        self._loaded: dict[int, tuple[str, bool, Settings | None]] = {}
+        self._loaded: dict[int, tuple[str, bool, Settings | None, tuple[str, ...]]] = {}
         self._count = 0
 
-    def load(self, path: str | Path, *, optimize: bool, settings: Settings | None = None) -> int:
-        """Load a model; the number is for `run`.
+    def load(
+        self,
+        path: str | Path,
+        *,
+        optimize: bool,
+        settings: Settings | None = None,
+        disabled: tuple[str, ...] = (),
+    ) -> int:
+        """Load a model, without the optimizers of these names; the number is for `run`.
 
         Raises:
             RuntimeLoadError: when it is refused.
@@ -68,7 +75,7 @@ class Worker:
             BudgetError: when it takes more than what is left of the budget, if there is one.
         """
         self._count += 1
-        given = (str(path), optimize, settings)
+        given = (str(path), optimize, settings, disabled)
         self._ask("load", self._count, *given)
         self._loaded[self._count] = given
         return self._count
@@ -262,7 +269,9 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 limit_memory(rest[0])
                 answer: tuple[str, Any] = ("result", None)
             elif action == "load":
-                sessions[number] = Session(rest[0], optimize=rest[1], settings=rest[2])
+                sessions[number] = Session(
+                    rest[0], optimize=rest[1], settings=rest[2], disabled=rest[3]
+                )
                 answer = ("result", None)
             elif action == "check":
                 Session(_identity(), optimize=True, settings=rest[0])

@@ -47,6 +47,7 @@ class Session:
         optimize: let onnxruntime rewrite the graph, as it does by default; off for judging nodes.
         threads: intra-op threads.
         settings: of the user's own, which come on top.
+        disabled: names of its optimizers that shall not.
 
     Raises:
         RuntimeLoadError: when onnxruntime does not take the model; carries its own words.
@@ -60,6 +61,7 @@ class Session:
         optimize: bool,
         threads: int = 1,
         settings: Settings | None = None,
+        disabled: Sequence[str] = (),
     ) -> None:
         ort = module()
         options = ort.SessionOptions()
@@ -76,7 +78,9 @@ class Session:
         own = [] if settings is None else settings.apply(ort, options, optimize=optimize)
         providers = own or list(PROVIDERS)
         try:
-            self._session: Any = ort.InferenceSession(source, options, providers=providers)
+            self._session: Any = ort.InferenceSession(
+                source, options, providers=providers, disabled_optimizers=list(disabled)
+            )
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
             name = "the model" if isinstance(model, bytes) else str(model)
             raise RuntimeLoadError(f"onnxruntime does not load {name}: {clean(error)}") from None
