@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.ir.constants import numbers
 from isomorph.ir.interpret import widen
 from isomorph.ir.opdef import Tolerance
@@ -32,9 +33,8 @@ PROBES = 6
 FACTOR = 64.0
 """Times the noise of one rounding per value: sums of many terms err like √K."""
 OVERFLOW = (
-    "numbers come near the largest one, and onnxruntime's optimizer adds up in another order, or "
-    "multiplies products by what the graph multiplies their operands by "
-    "[nchwc_transformer.cc, matmul_scale_fusion.cc]"
+    "numbers come near the largest one, and onnxruntime's optimizer adds up in another order "
+    f"[nchwc_transformer.cc], or: {words('products-scaled-late')}"
 )
 CLOSE = 2.0
 """Units in the last place of difference that are not looked into."""

@@ -1,4 +1,4 @@
-"""What onnxruntime's Attention, and the softmax in its place, do otherwise: measured on 1.31.1."""
+"""Which results of attention, and of the softmax in it, known divergences explain."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import DIVERGENCES
 from isomorph.ir.schema import ML
 from isomorph.parity import known_ml
 from isomorph.parity.arrays import is_list, is_tensor
@@ -27,9 +28,11 @@ def explain(op: Op, operands: Sequence[Any], got: Any, index: int) -> str:
         return other[1] if other is not None and _same(other[0], got) else ""
     if op.domain or op.type not in _KNOWN:
         return ""
-    make, words = _KNOWN[op.type]
+    name, make = _KNOWN[op.type]
+    if op.type == "StringSplit" and op.attr("delimiter"):
+        name = "string-split-nothing"
     found = make(op, operands)
-    return words if found and _same(found[index], got) else ""
+    return DIVERGENCES[name].words if found and _same(found[index], got) else ""
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -84,13 +87,7 @@ def _parts(text: str, delimiter: str, most: int) -> list[str]:
     return found
 
 
-_KNOWN: dict[str, tuple[Callable[[Op, Sequence[Any]], tuple[Any, ...]], str]] = {
-    "SplitToSequence": (
-        _split_sequence,
-        "SplitToSequence obeys keepdims although split is given [sequence_ops.cc, measured]",
-    ),
-    "StringSplit": (
-        _split_texts,
-        "StringSplit splits at spaces alone, and finds nothing in an empty text [string_split.cc]",
-    ),
+_KNOWN: dict[str, tuple[str, Callable[[Op, Sequence[Any]], tuple[Any, ...]]]] = {
+    "SplitToSequence": ("split-sequence-axis", _split_sequence),
+    "StringSplit": ("string-split-spaces", _split_texts),
 }

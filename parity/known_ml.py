@@ -1,4 +1,4 @@
-"""What onnxruntime 1.31.1 makes of ai.onnx.ml that its definition does not say: measured.
+"""Which results of ai.onnx.ml the known divergences of onnxruntime explain.
 
 Each row states the result that onnxruntime has instead, as another use of the same operator or as
 numbers; a result is explained when it is that one, within that one's own bound.
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.ir.semantics import Call, evaluate
 from isomorph.ir.semantics import _scores as scores
 from isomorph.ir.semantics import _trees as trees
@@ -22,24 +23,6 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Op
     from isomorph.parity.tolerance.units import Unit
 
-WORDS = {
-    "untransformed": "the one score of a regressor is not transformed, unless by PROBIT "
-    "[onnxruntime/core/providers/cpu/ml/ml_common.h, write_scores]",
-    "never": "SVMRegressor has no transforms [onnxruntime/core/providers/cpu/ml/svmregressor.cc]",
-    "swapped": "TreeEnsemble takes 1 for LOGISTIC and 2 for SOFTMAX "
-    "[onnxruntime/core/providers/cpu/ml/ml_common.h, POST_EVAL_TRANSFORM]",
-    "base": "a target without votes has no base value "
-    "[onnxruntime/core/providers/cpu/ml/tree_ensemble_aggregator.h]",
-    "votes": "classes that get no vote are passed over; of two classes that both may get some the "
-    "label is 1 or 0, and the scores are -s and s where the first alone gets some "
-    "[onnxruntime/core/providers/cpu/ml/tree_ensemble_aggregator.h]",
-    "second": "a linear machine of two classes says the second whenever some score is above 0 "
-    "[onnxruntime/core/providers/cpu/ml/svmclassifier.cc, ChooseClass]",
-    "first": "of a key that occurs twice the first value counts, and before version 4 NaN is no "
-    "key [onnxruntime/core/providers/cpu/ml/label_encoder.h]",
-    "text": 'texts that a sparse map lacks are "0.f" [core/providers/cpu/ml/cast_map.h]',
-}
-
 
 def explain(op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit) -> tuple[np.ndarray, str]:
     """Which elements of float scores a row explains, and its words."""
@@ -47,18 +30,18 @@ def explain(op: Op, operands: Sequence[Any], got: np.ndarray, unit: Unit) -> tup
     name = _post_transform(op)
     match op.type:
         case "SVMRegressor" if name != "NONE" and not op.attr("one_class"):
-            return _as(op, operands, got, unit, "NONE"), WORDS["never"]
+            return _as(op, operands, got, unit, "NONE"), words("svm-regressor-untransformed")
         case "LinearRegressor" | "TreeEnsembleRegressor" | "TreeEnsemble" if got.shape[
             -1
         ] == 1 and name not in {"NONE", "PROBIT"}:
-            return _as(op, operands, got, unit, "NONE"), WORDS["untransformed"]
+            return _as(op, operands, got, unit, "NONE"), words("score-untransformed")
         case "TreeEnsemble" if name in {"SOFTMAX", "LOGISTIC"}:
             other = "LOGISTIC" if name == "SOFTMAX" else "SOFTMAX"
-            return _as(op, operands, got, unit, other), WORDS["swapped"]
+            return _as(op, operands, got, unit, other), words("tree-transforms-swapped")
         case "TreeEnsembleRegressor" if name == "NONE":
-            return _unvoted(op, operands) & (got == 0), WORDS["base"]
+            return _unvoted(op, operands) & (got == 0), words("tree-base-unvoted")
         case "TreeEnsembleClassifier" if name in {"NONE", "LOGISTIC"} and got.shape[-1] == 2:
-            return _first_alone(op, operands, got, unit), WORDS["votes"]
+            return _first_alone(op, operands, got, unit), words("tree-votes")
         case _:
             return none, ""
 
@@ -67,7 +50,9 @@ def instead(op: Op, operands: Sequence[Any], index: int) -> tuple[Any, str] | No
     """What an exact result, or labels, are instead, and the words; `None` when no row says so."""
     match op.type:
         case "LabelEncoder":
-            return evaluate(without_nan(without_repeats(op)), operands)[0], WORDS["first"]
+            return evaluate(without_nan(without_repeats(op)), operands)[0], words(
+                "label-encoder-first"
+            )
         case "SVMClassifier" if index == 0:
             return _second(op, operands)
         case "TreeEnsembleClassifier" if index == 0:
@@ -75,7 +60,7 @@ def instead(op: Op, operands: Sequence[Any], index: int) -> tuple[Any, str] | No
         case "CastMap" if op.attr("map_form") == "SPARSE" and op.attr("cast_to") == "TO_STRING":
             found = np.asarray(evaluate(op, operands)[0], object)
             held = np.array([place in operands[0] for place in range(found.shape[1])], bool)
-            return np.where(held, found, "0.f"), WORDS["text"]
+            return np.where(held, found, "0.f"), words("cast-map-texts")
         case _:
             return None
 
@@ -136,7 +121,7 @@ def _second(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
     )
     positive = min(call.attr("coefficients")) >= 0
     second = values.max(1) >= 0.5 if positive else values.max(1) > 0
-    return cast("Any", np.where(second, labels[1], winners)), WORDS["second"]
+    return cast("Any", np.where(second, labels[1], winners)), words("svm-second-class")
 
 
 def _voted(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
@@ -147,8 +132,8 @@ def _voted(op: Op, operands: Sequence[Any]) -> tuple[Any, str] | None:
     if labels.size > 2:
         if call.attr("base_values") or not voted.any(1).all():
             return None
-        return labels[np.where(voted, sums, -np.inf).argmax(1)], WORDS["votes"]
+        return labels[np.where(voted, sums, -np.inf).argmax(1)], words("tree-votes")
     if len(set(call.attr("class_ids") or ())) == 1 or labels.dtype.kind != "i":
         return None
     decides: np.ndarray = np.where(voted[:, 1], sums[:, 1], sums[:, 0])
-    return (decides > 0).astype(np.int64), WORDS["votes"]
+    return (decides > 0).astype(np.int64), words("tree-votes")

@@ -1,4 +1,4 @@
-"""What onnxruntime's kernels of quantized operators are known to do badly: measured on 1.31.1."""
+"""Which results of quantized operators the known divergences of onnxruntime explain."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.ir.interpret import widen
 from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import Call
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 WEIGHTS = {"ConvInteger": 1, "QLinearConv": 3}
 """The operand whose first axis runs over results, all others over what is summed."""
 BEYOND_INT32 = 2.0**31
-NOTHING = (
-    "a sum of nothing is whatever lies in memory "
-    "[matmul_integer.cc, quantize_linear_matmul.cc, qlinearconv.cc, measured]"
-)
 
 
 def explain(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
@@ -37,7 +34,7 @@ def explain(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray
     if op.domain:
         return ""
     if sums_nothing(op, operands):
-        return NOTHING
+        return words("sums-of-nothing")
     if op.type == "QuantizeLinear" and wanted.dtype.kind in "iuV":
         to = DType.of(wanted.dtype)
         if not to.is_integer:
@@ -45,10 +42,7 @@ def explain(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray
         ends = np.isin(got.astype(np.float64), n.limits(to))
         beyond = (np.abs(quotients(op, operands)) >= BEYOND_INT32) & ends
         if (beyond | (got == wanted)).all():
-            return (
-                "quotients of 2³¹ and more saturate at the wrong end, but for a single float32 "
-                "scale, or one per last axis, and 8 or 16 bits [quantize_linear.cc, measured]"
-            )
+            return words("quantize-wrong-end")
     return ""
 
 
@@ -64,10 +58,7 @@ def _cut(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -
     ends = (np.rint(found.value + s * off).astype(np.int64) + zero for s in (-1, 1))
     stored = [np.minimum(end, 255).astype(got.dtype) for end in ends]
     if ((got == stored[0]) | (got == stored[1]) | (got == wanted)).all():
-        return (
-            "it is multiplied by the whole part of 1 / scale, and int8 wraps beyond 127 "
-            "[contrib_ops/cpu/quantization/qlinear_softmax.cc, measured]"
-        )
+        return words("qlinear-softmax-cut")
     return ""
 
 

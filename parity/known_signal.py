@@ -1,4 +1,4 @@
-"""What onnxruntime's Fourier transforms do otherwise: read in dft.cc, and measured on 1.31.1."""
+"""Which results of Fourier transforms known divergences explain: as dft.cc computes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What onnxruntime's optimizer makes of quantizers that is another function: measured on 1.31.1.
+"""What onnxruntime's optimizer makes of quantizers that is another function, played through.
 
 Each rewrite is played through in the float64 evaluation, op by op, so that it explains just what it
 does. The formulas are those of the optimizer, in float32 where it computes in float32.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.ir.constants import numbers
 from isomorph.ir.semantics import evaluate
 
@@ -24,18 +25,9 @@ if TYPE_CHECKING:
 
 QUANTIZE, DEQUANTIZE = ("", "QuantizeLinear"), ("", "DequantizeLinear")
 WEIGHTED = (("", "Conv"), ("", "ConvTranspose"), ("", "Gemm"))
-CUT = (
-    "onnxruntime's optimizer makes Softmax between quantizers an integer kernel, which cuts "
-    "1 / scale down to an integer [qlinear_softmax.cc, measured]"
-)
-MERGED = (
-    "onnxruntime's optimizer puts one pair of QuantizeLinear and DequantizeLinear, of a scale of "
-    "its own, in the place of two [double_qdq_pairs_remover.cc]"
-)
-WEIGHTS = (
-    "onnxruntime's optimizer quantizes weights and biases that the graph keeps in float between "
-    "quantizers [weight_bias_quantization.cc]"
-)
+CUT = words("softmax-cut")
+MERGED = words("double-quantizers-merged")
+WEIGHTS = words("weights-quantized")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.parity.arrays import is_float
 from isomorph.parity.finding import Finding
-from isomorph.parity.known_quantized import NOTHING, sums_nothing
+from isomorph.parity.known_quantized import sums_nothing
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.rewrites import Rewrites
 from isomorph.parity.tolerance import jumps as op_jumps
@@ -57,7 +58,7 @@ class Steps:
         if np.shape(plain) != np.shape(optimized):
             return finding
         if self._sums_nothing():
-            return Finding(Status.RUNTIME, NOTHING)
+            return Finding(Status.RUNTIME, words("sums-of-nothing"))
         if not self._jumps:
             return finding
         for count in PROBES:

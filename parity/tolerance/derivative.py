@@ -19,6 +19,8 @@ STEP = 2.0**-20
 
 def carried(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int) -> np.ndarray:
     """Σ |x ∂f/∂x| per element of an elementwise op, by central differences in float64."""
+    if op.key == ("", "Range"):  # start + i · delta; its operands decide its length, too
+        return np.abs(operands[0]) + np.abs(truth - operands[0])
     total = np.zeros_like(truth)
     for position, operand in enumerate(operands):
         if not is_double(operand):

@@ -52,3 +52,8 @@ def _by_name() -> dict[str, Divergence]:
 
 
 DIVERGENCES: dict[str, Divergence] = _by_name()
+
+
+def words(name: str) -> str:
+    """What a verdict says of a divergence."""
+    return DIVERGENCES[name].words

@@ -81,6 +81,7 @@ ENTRIES = (
                 Gives((i32(-(2**31)),)),
             ),
         ),
+        judged="UNSPECIFIED",
     ),
     Divergence(
         "sigmoid-tail",
@@ -204,10 +205,10 @@ ENTRIES = (
         "log-ulps",
         ai("Log"),
         "lost accuracy",
-        "Log is off by up to 3.2 ulp near 1",
+        "Log is off by up to 3.5 ulp near 1",
         "Log-13: the natural logarithm",
         "Eigen's packet logarithm, measured",
-        (_unary("Log", f32(*[1.059163] * 8), Off(2.5, 4), f64(*[0.05747894935624436] * 8)),),
+        (_unary("Log", f32(*[1.1330702] * 8), Off(3.1, 4), f64(*[0.12493096643018932] * 8)),),
     ),
     Divergence(
         "arc-ulps",
@@ -301,6 +302,7 @@ ENTRIES = (
                 f64(0.9),
             ),
         ),
+        judged="FAIL",
         limited=True,
     ),
     Divergence(
@@ -311,6 +313,7 @@ ENTRIES = (
         "Sign-13 of float16 is that of float32, which onnxruntime makes NaN",
         "onnxruntime/core/providers/cpu/math/sign.cc, measured",
         (_unary("Sign", f16(NAN), Gives((f16(0),)), f16(NAN)),),
+        judged="FAIL",
         limited=True,
     ),
     Divergence(
@@ -336,6 +339,7 @@ ENTRIES = (
                 (f32(1.5, 2.7, -1.7),),
                 Gives((i32(2, 3, -2),)),
                 (i32(1, 2, -1),),
+                judged="FAIL",
             ),
         ),
         when=uses.casts_to_few_bits,

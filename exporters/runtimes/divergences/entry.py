@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,7 +42,7 @@ KINDS: dict[Kind, str] = {
 }
 """What sort of divergence, the gravest first."""
 
-Judged = Literal["RUNTIME", "UNSPECIFIED", "FAIL", "PASS"]
+Judged = Literal["RUNTIME", "UNSPECIFIED", "FAIL", "SUSPECT", "PASS"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Probe:
         wanted: the outputs that are defined; empty where the definition leaves them open.
         opsets: at which it is shown.
         ml: the version of ai.onnx.ml, where it takes part.
+        judged: what `verify` makes of it; the same as of the others by default.
     """
 
     body: str
@@ -100,6 +102,12 @@ class Probe:
     wanted: tuple[Any, ...] = ()
     opsets: tuple[int, ...] = (23,)
     ml: int = 5
+    judged: Judged | None = None
+
+    def uses(self, key: Key) -> bool:
+        """Whether an operator is in it."""
+        name = f"{key[0]}.{key[1]}".lstrip(".")
+        return re.search(rf"= {re.escape(name)}\s*[<(]", self.body) is not None
 
     def text(self, opset: int) -> str:
         """The model at an opset."""
@@ -150,7 +158,8 @@ class Divergence:
     @property
     def words(self) -> str:
         """What a verdict says of it."""
-        return f"{self.what} [{self.name}: {self.source}]"
+        by = f" ({self.optimizer})" if self.optimizer else ""
+        return f"{self.what}{by} [{self.name}: {self.source}]"
 
     @property
     def versions(self) -> dict[Key, tuple[int, ...]]:
@@ -159,7 +168,7 @@ class Divergence:
         for probe in self.probes:
             for key in self.ops:
                 opsets = {"": probe.opsets, ML: (probe.ml,)}.get(key[0], (1,))
-                if f"{key[0]}.{key[1]}".lstrip(".") in probe.body:
+                if probe.uses(key):
                     found[key].update(schema.since_version(*key, opset) or 0 for opset in opsets)
         return {key: tuple(sorted(versions)) for key, versions in found.items()}
 

@@ -18,6 +18,11 @@ SIDES = (
     'nodes_values = [0.0, 0.0, 0.0], nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], '
     "nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0]"
 )
+CHOICE = (
+    "tree_roots = [0], nodes_modes = uint8[1] {0}, nodes_featureids = [0], "
+    "nodes_splits = float[1] {0}, nodes_truenodeids = [0], nodes_trueleafs = [1], "
+    "nodes_falsenodeids = [1], nodes_falseleafs = [1]"
+)
 TREES = "onnxruntime/core/providers/cpu/ml/tree_ensemble_aggregator.h"
 
 
@@ -37,7 +42,7 @@ def _score(op: str, attributes: str, gives: list[float], wanted: list[float], ml
 ENTRIES = (
     Divergence(
         "score-untransformed",
-        tuple((ML, op) for op in ("LinearRegressor", "TreeEnsembleRegressor")),
+        tuple((ML, op) for op in ("LinearRegressor", "TreeEnsemble", "TreeEnsembleRegressor")),
         "wrong value",
         "the one score of a regressor is not transformed, unless by PROBIT",
         "LinearRegressor-1 and TreeEnsembleRegressor-3: post_transform is applied to the score",
@@ -57,6 +62,14 @@ ENTRIES = (
                 [1],
                 [0.7310586],
                 3,
+            ),
+            _score(
+                "TreeEnsemble",
+                f"{CHOICE}, leaf_targetids = [0, 0], leaf_weights = float[2] {{1, 1}}, "
+                "n_targets = 1, post_transform = 2",
+                [1],
+                [0.7310586],
+                5,
             ),
         ),
         limited=True,
@@ -90,10 +103,8 @@ ENTRIES = (
         (
             _score(
                 "TreeEnsemble",
-                "tree_roots = [0], nodes_modes = uint8[1] {0}, nodes_featureids = [0], "
-                "nodes_splits = float[1] {0}, nodes_truenodeids = [0], nodes_trueleafs = [1], "
-                "nodes_falsenodeids = [1], nodes_falseleafs = [1], leaf_targetids = [0, 1], "
-                "leaf_weights = float[2] {2, 1}, n_targets = 2, post_transform = 1",
+                f"{CHOICE}, leaf_targetids = [0, 1], leaf_weights = float[2] {{2, 1}}, "
+                "n_targets = 2, post_transform = 1",
                 [0.8807971, 0.5],
                 [0.8807971, 0.1192029],
                 5,

@@ -31,6 +31,20 @@ def _layer(op: str, x: float, gives: float | Dies, wanted: float, attributes: st
     )
 
 
+def _candidate(op: str, weights: list[float], wanted: float, attributes: str) -> Probe:
+    """One step from 0 of one unit whose candidate is given 100."""
+    gates = GATES[op]
+    return Probe(
+        f"_, y = {op} <hidden_size = 1{attributes}> (x, w, r)",
+        f"float[1, 1, 1] x, float[1, {gates}, 1] w, float[1, {gates}, 1] r",
+        "float[1, 1, 1] y",
+        (whole([[[1]]]), whole(weights).reshape(1, -1, 1), np.zeros((1, gates, 1), np.float32)),
+        Gives((whole([[[INF]]]),)),
+        (whole([[[wanted]]]),),
+        (13, 23),
+    )
+
+
 ENTRIES = (
     Divergence(
         "recurrent-batch-of-none",
@@ -94,8 +108,13 @@ ENTRIES = (
         HELPERS,
         (
             _layer("RNN", 100, INF, 100, ', activations = ["Softplus"]'),
-            _layer("GRU", 100, NAN, 0, ', activations = ["Sigmoid", "Softplus"]'),
-            _layer("LSTM", 100, NAN, 1, ', activations = ["Softplus", "Tanh", "Tanh"]'),
+            _candidate("GRU", [0, 0, 100], 50, ', activations = ["Sigmoid", "Softplus"]'),
+            _candidate(
+                "LSTM",
+                [0, 0, 0, 100],
+                25.346574,
+                ', activations = ["Sigmoid", "Softplus", "Softplus"]',
+            ),
         ),
     ),
     Divergence(

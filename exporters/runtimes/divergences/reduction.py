@@ -34,7 +34,7 @@ def _all(op: str, kind: str, x: np.ndarray, gives: object, *wanted: object) -> P
 ENTRIES = (
     Divergence(
         "reduce-int64",
-        ai("ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2"),
+        ai("ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1"),
         "integer overflow",
         "64-bit integers are reduced in float64: wrong beyond 2⁵³",
         "ReduceSum-13 and the like: sums and products in the type of the operand",
@@ -44,8 +44,8 @@ ENTRIES = (
             _all("ReduceProd", "int64", i64(94906267, 94906267), 9007199515875288, 94906267**2),
             _all("ReduceSumSquare", "int64", i64(94906267), 9007199515875288, 94906267**2),
             _all("ReduceL1", "int64", i64(2**53 + 1), 2**53, 2**53 + 1),
-            _all("ReduceL2", "int64", i64(2**53 + 1), 2**53, 2**53 + 1),
         ),
+        judged="FAIL",
         when=lambda op, graph: op.type != "ReduceSum" and uses.multiplies_integers(op, graph),
         remedy="keep results below 2⁵³; Add and CumSum are exact",
     ),
@@ -61,7 +61,7 @@ ENTRIES = (
             for op in ("ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1")
             for bits, x, largest in (
                 (32, i32(LARGEST32, 2, 3), LARGEST32),
-                (64, i64(LARGEST64, 2, 3), LARGEST64),
+                (64, i64(LARGEST64, LARGEST64), LARGEST64),
             )
         ),
         judged="UNSPECIFIED",
@@ -75,7 +75,6 @@ ENTRIES = (
         f"{OPS}, measured",
         (
             _all("ReduceMax", "float", f32(1, NAN, 2), 2),
-            _all("ReduceMax", "float", f32(NAN, 1, 2), NAN),
             _all("ReduceMin", "float", f32(1, NAN, 2), 1),
         ),
         judged="UNSPECIFIED",
@@ -85,8 +84,8 @@ ENTRIES = (
         "arg-nan",
         ai("ArgMax", "ArgMin"),
         "NaN handling",
-        "NaN is the largest and the smallest of a vector, and passed over along one axis of "
-        "several unless it stands first",
+        "along one axis of several NaN is passed over unless it stands first; of a vector it is "
+        "the largest and the smallest",
         "ArgMax-13 and ArgMin-13 leave NaN open",
         f"{OPS}, measured",
         tuple(
@@ -101,9 +100,7 @@ ENTRIES = (
             )
             for op, x, gives in (
                 ("ArgMax", whole([[1, NAN, 2]]), [2]),
-                ("ArgMax", whole([1, NAN, 2]), 1),
                 ("ArgMin", whole([[1, NAN, 0]]), [2]),
-                ("ArgMin", whole([1, NAN, 0]), 1),
             )
         ),
         judged="UNSPECIFIED",
@@ -153,6 +150,7 @@ ENTRIES = (
                 (np.full((1, 1, 1 << 22), 0.1, np.float32),),
                 Gives((whole([[[0.096020885]]]),), 3),
                 (whole([[[0.1]]]),),
+                judged="PASS",
             ),
             Probe(
                 "y = ReduceMean <keepdims = 0> (x)",
@@ -163,7 +161,7 @@ ENTRIES = (
                 (whole(0.1),),
             ),
         ),
-        judged="PASS",
+        judged="SUSPECT",
         issue="https://github.com/microsoft/onnxruntime/issues/28450",
     ),
     Divergence(
