@@ -8,7 +8,7 @@ WORKERS ?= 2
 EXTRAS ?= test
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit check-generated coverage models bench \
+.PHONY: help demo test lint format types unit check-generated coverage divergences models bench \
   conformance reexport fuzz sweep clean
 
 help:  ## list the targets
@@ -57,8 +57,12 @@ types: $(VENV)/installed-test  ## pyright, strict, over a built copy of the pack
 	@said=$$($(PY) -m pyright --pythonpath $(PY)); status=$$?; echo "$$said"; \
 	  case "$$said" in *"No source files"*) exit 1;; esac; exit $$status
 
-check-generated: $(VENV)/installed-test  ## fail when op_coverage.md is out of date
+check-generated: $(VENV)/installed-test  ## fail when op_coverage.md or docs/divergences.md is out of date
 	@$(PY) -m isomorph coverage > /dev/null
+	@$(PY) -m isomorph divergences > /dev/null
+
+divergences: $(VENV)/installed-test  ## run the probes of onnxruntime's known divergences, and write their page
+	@$(PY) -m isomorph divergences --probe --write
 
 coverage: $(VENV)/installed-test  ## measure the operator coverage and write op_coverage.md
 	@$(PY) -m isomorph coverage --measure --write

@@ -15,6 +15,7 @@ import numpy as np
 
 from isomorph.exporters.runtimes.divergences import DIVERGENCES
 from isomorph.ir.schema import ML
+from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.semantics._activation import ACTIVATED, activation_of, without_activation
 from isomorph.parity import known_attention as attention

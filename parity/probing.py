@@ -44,17 +44,18 @@ class Shown:
         return f"{self.divergence.name}, opset {self.opset}, {self.probe.body}: {said}"
 
 
-def probe_all(divergences: Iterable[Divergence]) -> Iterator[Shown]:
-    """Run every probe of these, each in a process that may die, one after another."""
-    worker = Worker()
+def probe_all(divergences: Iterable[Divergence], worker: Worker | None = None) -> Iterator[Shown]:
+    """Run every probe of these, one after another, in a process that may die."""
+    own = Worker() if worker is None else worker
     with tempfile.TemporaryDirectory(prefix="isomorph-probe-") as folder:
         try:
             for divergence in divergences:
                 for probe in divergence.probes:
                     for opset in probe.opsets:
-                        yield show(divergence, probe, opset, worker, Path(folder))
+                        yield show(divergence, probe, opset, own, Path(folder))
         finally:
-            worker.close()
+            if worker is None:
+                own.close()
 
 
 def show(divergence: Divergence, probe: Probe, opset: int, worker: Worker, folder: Path) -> Shown:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typer import Typer
 
-COMMANDS = ("check", "export", "verify", "show", "compile", "run", "coverage", "doctor")
+COMMANDS = (
+    *("check", "export", "verify", "show", "compile", "run"),
+    *("coverage", "divergences", "doctor"),
+)
 """Each is a function of the same name in its own module."""
 
 

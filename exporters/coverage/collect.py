@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from isomorph.exporters.coverage.report import Finding, Kind, Severity
+from isomorph.exporters.coverage.report import SEVERITIES, Finding, Kind, Severity
 from isomorph.exporters.runtimes.tables import operand_dtypes
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Collector:
 
     def __init__(self) -> None:
         self._groups: dict[_Group, dict[int, str]] = {}
+        self._warned: dict[tuple[str, str], _Group] = {}
 
     def add(
         self,
@@ -82,8 +83,18 @@ class Collector:
             head = (origin.op, origin.domain, origin.version, origin.dtypes)
         self._groups.setdefault(_Group(*head, kind, reason, remedy, severity), {})[identity] = place
 
+    def warn(self, op: Op, reason: str, remedy: str) -> None:
+        """Note a use that may go wrong: one finding for all uses, whatever their element types."""
+        origin = Origin(op)
+        made = _Group(
+            *(origin.op, origin.domain, origin.version, origin.dtypes),
+            *("risk", reason, remedy, "warning"),
+        )
+        group = self._warned.setdefault((reason, remedy), made)
+        self._groups.setdefault(group, {})[id(op)] = origin.where
+
     def findings(self) -> tuple[Finding, ...]:
-        """All of them: obstacles first, each in the order in which it was met."""
+        """All of them: obstacles first, warnings last, each in the order in which it was met."""
         found = [
             Finding(
                 group.op,
@@ -99,4 +110,4 @@ class Collector:
             )
             for group, places in self._groups.items()
         ]
-        return tuple(sorted(found, key=lambda f: f.severity != "obstacle"))
+        return tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity)))

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 Kind = Literal["unsupported-op", "no-kernel", "dtype", "opset", "shape", "risk"]
-Severity = Literal["obstacle", "risk"]
+Severity = Literal["obstacle", "risk", "warning"]
+SEVERITIES: tuple[Severity, ...] = ("obstacle", "risk", "warning")
+"""The gravest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Finding:
         kind: what sort of obstacle.
         reason: what is the matter.
         remedy: what to do about it.
-        severity: `obstacle` stops an export, `risk` does not.
+        severity: `obstacle` stops an export, `risk` does not; a `warning` is of results that the
+            run time is known to get wrong for some values.
     """
 
     op: str
@@ -47,6 +50,10 @@ class Finding:
         name = f"{name}-{self.version}" if name else "the graph"
         kinds = f" ({', '.join(self.dtypes)})" if self.dtypes else ""
         times = f" ×{self.count}" if self.count > 1 else ""
+        if self.severity == "warning":
+            first = f", first at {self.where[0]}" if self.where and self.count > 1 else ""
+            at = f" at {self.where[0]}" if self.where and self.count == 1 else first
+            return f"{self.severity}: {self.op}{times}{at}: {self.reason}; {self.remedy}"
         places = ", ".join(self.where[:8]) + (", …" if len(self.where) > 8 else "")
         at = f" at {places}" if places else ""
         head = f"{self.severity}: {name}{kinds}{times} [{self.kind}]"
@@ -59,7 +66,7 @@ class Report:
 
     Attributes:
         target: opset and run time.
-        findings: obstacles first.
+        findings: obstacles first, warnings last.
         notes: how they were come by.
         source: the file or the source that the graph is of, where it is known.
     """
@@ -75,11 +82,14 @@ class Report:
         return not any(f.severity == "obstacle" for f in self.findings)
 
     def __str__(self) -> str:
-        obstacles = sum(f.severity == "obstacle" for f in self.findings)
-        risks = len(self.findings) - obstacles
+        obstacles, risks, warnings = (
+            sum(f.severity == severity for f in self.findings) for severity in SEVERITIES
+        )
         name = f"{self.source}: " if self.source else ""
         head = f"{name}{'exportable' if self.ok else 'not exportable'} for {self.target}: "
         head += f"{obstacles} obstacle{'s' * (obstacles != 1)}, {risks} risk{'s' * (risks != 1)}"
+        if warnings:
+            head += f", {warnings} warning{'s' * (warnings != 1)}"
         return "\n".join([head, *map(str, self.findings), *(f"note: {n}" for n in self.notes)])
 
     def to_json(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from isomorph.exporters.runtimes.divergences import warnings_of
 from isomorph.exporters.runtimes.limitations import limitations_of
 from isomorph.ir.budget import size_text
 from isomorph.ir.dice import may_draw
@@ -31,9 +32,11 @@ def risks(graph: Graph, target: Target, found: Collector, memory: int | None = N
     if memory is not None:
         _large(graph, found, memory)
     for _, op in graph.walk():
+        who = f"{target.runtime} {target.release}"
         for limitation in limitations_of(op, target.runtime, target.release):
-            reason = f"{target.runtime} {target.release} {limitation.reason}"
-            found.add(op, "risk", reason, limitation.remedy, severity="risk")
+            found.add(op, "risk", f"{who} {limitation.reason}", limitation.remedy, severity="risk")
+        for entry in warnings_of(op, graph, target.runtime, target.release):
+            found.warn(op, f"{who}: {entry.what} [{entry.name}]", entry.remedy)
         if op.domain:
             continue
         if op.type in DATA_DEPENDENT:

@@ -24,7 +24,11 @@ from isomorph.exporters.runtimes.divergences import (
 from isomorph.ir.errors import InvalidGraphError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from isomorph.exporters.runtimes.divergences.entry import Divergence
+    from isomorph.ir.graph import Graph, Op
+    from isomorph.ir.opdef import Key
 
 FAMILIES = (
     elementwise,
@@ -51,9 +55,23 @@ def _by_name() -> dict[str, Divergence]:
     return found
 
 
+def _warned(entries: Iterable[Divergence]) -> dict[Key, list[Divergence]]:
+    found: dict[Key, list[Divergence]] = {}
+    for entry in entries:
+        for key in entry.ops if entry.when is not None else ():
+            found.setdefault(key, []).append(entry)
+    return found
+
+
 DIVERGENCES: dict[str, Divergence] = _by_name()
+_WARNED = _warned(DIVERGENCES.values())
 
 
 def words(name: str) -> str:
     """What a verdict says of a divergence."""
     return DIVERGENCES[name].words
+
+
+def warnings_of(op: Op, graph: Graph, runtime: str, release: str) -> list[Divergence]:
+    """The divergences that a use of an operator shows for some values, as far as it tells."""
+    return [e for e in _WARNED.get(op.key, ()) if e.concerns(op, graph, runtime, release)]

@@ -7,15 +7,18 @@ import numpy as np
 from isomorph.exporters.runtimes.divergences import uses
 from isomorph.exporters.runtimes.divergences.arrays import f16, f32, f64, i32, i64, ints
 from isomorph.exporters.runtimes.divergences.entry import Dies, Divergence, Gives, Off, Probe, ai
+from isomorph.ir import schema
 from isomorph.ir.schema_microsoft import DOMAIN
 
 NAN, INF = np.nan, np.inf
 
 
 def _unary(op: str, x: np.ndarray, gives: Gives | Off, *wanted: np.ndarray) -> Probe:
-    """An operator of one operand, in that one's type."""
+    """An operator of one operand, in that one's type; at opset 12 too, if it is that old."""
     kind = {"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name)
-    return Probe(f"y = {op} (x)", f"{kind}[{x.size}] x", f"{kind}[{x.size}] y", (x,), gives, wanted)
+    ends = f"{kind}[{x.size}] x", f"{kind}[{x.size}] y"
+    old = schema.since_version("", op.split(maxsplit=1)[0], 12) is not None and kind != "double"
+    return Probe(f"y = {op} (x)", *ends, (x,), gives, wanted, (12, 23) if old else (23,))
 
 
 ENTRIES = (

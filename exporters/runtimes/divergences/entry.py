@@ -172,14 +172,11 @@ class Divergence:
                     found[key].update(schema.since_version(*key, opset) or 0 for opset in opsets)
         return {key: tuple(sorted(versions)) for key, versions in found.items()}
 
-    def concerns(self, op: Op, graph: Graph, release: str) -> bool:
+    def concerns(self, op: Op, graph: Graph, runtime: str, release: str) -> bool:
         """Whether `check` warns of a use at a release."""
-        return (
-            self.when is not None
-            and op.key in self.ops
-            and release in self.releases
-            and self.when(op, graph)
-        )
+        if runtime != self.runtime or release not in self.releases:
+            return False
+        return op.key in self.ops and self.when is not None and self.when(op, graph)
 
 
 def ai(*names: str) -> tuple[Key, ...]:
