@@ -208,7 +208,7 @@ ENTRIES = (
                 "string[1, 2] y",
                 ({1: np.float32(2)},),
                 Gives((np.array([["0.f", "2.000000"]], object),)),
-                (np.array([["0", "2.000000"]], object),),
+                (np.array([["", "2.000000"]], object),),
                 ml=1,
             ),
         ),

@@ -129,10 +129,11 @@ ENTRIES = (
     ),
     Divergence(
         "mean-one-by-one",
-        ai("ReduceMean", "GlobalAveragePool", "AveragePool"),
+        ai("ReduceMean", "GlobalAveragePool"),
         "lost accuracy",
-        "sums are taken in float32 one by one, or in a few parts: 0.1 % off at 2²⁰ elements of 0.1, 4 % at 2²⁵",
-        "ReduceMean-18, GlobalAveragePool-22 and AveragePool-22: the mean",
+        "sums are taken in float32 one by one, or in a few parts: of 2²⁰ elements of 0.1 the mean "
+        "is 0.1 % off, of 2²⁵ 4 %",
+        "ReduceMean-18 and GlobalAveragePool-22: the mean",
         "Eigen's sum, onnxruntime/core/mlas/lib/pooling.cpp, measured",
         (
             Probe(
@@ -142,15 +143,6 @@ ENTRIES = (
                 (np.full((1, 1, 1 << 19), 0.1, np.float32),),
                 Gives((whole([[[0.09989638]]]),), 5),
                 (whole([[[0.1]]]),),
-            ),
-            Probe(
-                f"y = AveragePool <kernel_shape = [{1 << 17}]> (x)",
-                "float[1, 1, n] x",
-                "float[1, 1, 1] y",
-                (np.full((1, 1, 1 << 17), 0.1, np.float32),),
-                Gives((whole([[[0.0998963862657547]]]),), 5),
-                (whole([[[0.1]]]),),
-                judged="PASS",
             ),
             Probe(
                 "y = ReduceMean <keepdims = 0> (x)",

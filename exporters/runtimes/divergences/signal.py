@@ -91,10 +91,11 @@ ENTRIES = (
         f"{DFT}, measured",
         (
             Probe(
+                "n = Constant <value = int64 {4}> () "
                 "y = DFT <axis = 1, inverse = 1, onesided = 1> (x, n)",
-                "float[1, 2, 2] x, int64 n",
+                "float[1, 2, 2] x",
                 "float[a, b, c] y",
-                (whole([[[1, 0], [1, 0]]]), whole(4, np.int64)),
+                (whole([[[1, 0], [1, 0]]]),),
                 Gives((whole([[[0.5], [0.25], [0], [0.25]]]),), 4),
                 (whole([[[0.75], [0.25], [-0.25], [0.25]]]),),
                 (19,),

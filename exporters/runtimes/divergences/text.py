@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.exporters.runtimes.divergences import uses
 from isomorph.exporters.runtimes.divergences.arrays import f32, i64, texts
 from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Probe, ai
 
@@ -28,8 +27,6 @@ ENTRIES = (
                 (13, 23),
             ),
         ),
-        when=uses.splits_without_axis,
-        remedy="leave keepdims at 1, and squeeze the parts",
     ),
     Divergence(
         "string-split-nothing",

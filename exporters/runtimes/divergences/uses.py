@@ -162,24 +162,6 @@ def pairs_twice(op: Op, _graph: Graph) -> bool:
     return any(not np.array_equal(a, b) for a, b in zip(*grids, strict=True))
 
 
-def cuts_softmax(op: Op, _graph: Graph) -> bool:
-    """A QuantizeLinear of a Softmax of dequantized numbers, whose 1 / scale is no integer."""
-    made = None if op.inputs[0] is None else op.inputs[0].producer
-    before = None if made is None or made.inputs[0] is None else made.inputs[0].producer
-    scale = numbers(op.input(1))
-    if made is None or made.key != ("", "Softmax") or before is None or scale is None:
-        return False
-    if before.key != ("", "DequantizeLinear") or scale.size != 1 or not scale.any():
-        return False
-    step = np.float32(scale.reshape(-1)[0])
-    return abs(1 - float(np.floor(np.float32(1) / step)) * float(step)) > 2.0**-10
-
-
-def splits_without_axis(op: Op, _graph: Graph) -> bool:
-    kind = kind_of(op.input(1))
-    return kind is not None and kind.rank == 0 and not op.attr("keepdims", 1)
-
-
 def rounds_angles(op: Op, _graph: Graph) -> bool:
     """A transform of a length that is known, and no power of two."""
     if op.type == "DFT":
