@@ -269,9 +269,11 @@ def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
     if op.key not in entry.ops or not operands:
         return ""
     given = np.shape(operands[0])
-    stated = operands[1] if len(operands) > 1 else op.attr("axes", ())
-    axes = [op.attr("axis", 0)] if op.type.startswith("Arg") else np.ravel(stated or ()).tolist()
-    return entry.words if 0 in given and got == given and min(axes, default=0) < 0 else ""
+    stated = op.attr("axis", 0) if op.type.startswith("Arg") else op.attr("axes", ())
+    if len(operands) > 1 and operands[1] is not None:
+        stated = operands[1]
+    backward = bool((np.asarray(() if stated is None else stated) < 0).any())
+    return entry.words if 0 in given and got == given and backward else ""
 
 
 def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:

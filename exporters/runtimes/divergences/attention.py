@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.exporters.runtimes.divergences.arrays import f32, whole
+from isomorph.exporters.runtimes.divergences.arrays import whole
 from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Off, Probe, ai
 
 NAN, INF = np.nan, np.inf
@@ -98,7 +98,7 @@ ENTRIES = (
                     whole([[[[1], [1]]]]),
                     whole([[[[1], [1]]]]),
                     _TWO,
-                    f32((0, NAN), (0, 0)),
+                    whole([[0, NAN], [0, 0]]),
                 ),
                 Gives((whole([[[[1], [1.5]]]]),)),
                 (whole([[[[NAN], [1.5]]]]),),

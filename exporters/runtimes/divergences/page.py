@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from isomorph.exporters.runtimes.divergences.entry import Divergence, Outcome, Probe
 
 NAME = "divergences.md"
-LONGEST = 60
+MOST = 12
+"""Elements of an array that is shown whole."""
 HEAD = """\
 # Known divergences of onnxruntime
 
@@ -117,18 +118,20 @@ def outcome(gives: Outcome) -> str:
 def text(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, list):
-        return f"[{', '.join(text(v) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
-    if not isinstance(value, np.ndarray):
-        return str(value)
+        return f"[{', '.join(map(text, cast('list[Any]', value)))}]"
+    return _array(cast("Any", value)) if isinstance(value, np.ndarray) else str(value)
+
+
+def _array(value: np.ndarray) -> str:
     if not value.size:
         return f"{value.dtype}{list(value.shape)}"
-    if value.size > 12:
+    if value.size > MOST:
         return f"{value.dtype}{list(value.shape)} {_number(value.reshape(-1)[0])}, …"
     return " ".join(np.array2string(value, separator=", ", formatter={"all": _number}).split())
 
 
 def _number(value: Any) -> str:
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float) or np.asarray(value).dtype.kind == "f":
         return f"{float(value):.9g}"
     return repr(value) if isinstance(value, str) else str(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.exporters.runtimes.divergences.arrays import f32, i64, texts
+from isomorph.exporters.runtimes.divergences.arrays import f32, i64, texts, whole
 from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Probe, ai
 
 ENTRIES = (
@@ -21,9 +21,9 @@ ENTRIES = (
                 "y = SplitToSequence <axis = 0, keepdims = 0> (x, n)",
                 "float[2, 3] x",
                 "seq(float[a, b]) y",
-                (f32((1, 2, 3), (4, 5, 6)),),
+                (whole([[1, 2, 3], [4, 5, 6]]),),
                 Gives(([f32(1, 2, 3), f32(4, 5, 6)],)),
-                ([f32((1, 2, 3)), f32((4, 5, 6))],),
+                ([whole([[1, 2, 3]]), whole([[4, 5, 6]])],),
                 (13, 23),
             ),
         ),
