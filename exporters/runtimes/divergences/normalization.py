@@ -12,12 +12,12 @@ INF, NAN = np.inf, np.nan
 ENTRIES = (
     Divergence(
         "one-pass-variance",
-        ai("InstanceNormalization", "GroupNormalization"),
+        ai("InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization"),
         "lost accuracy",
         "the variance is computed as E[x²] − E[x]²: wrong, even NaN, where the mean is large "
         "against the spread",
         "InstanceNormalization-22 and GroupNormalization-21: (x − mean) / √(variance + ε)",
-        "onnx's function body of the group normalization; "
+        "onnx's function bodies of the group and mean-variance normalizations; "
         "onnxruntime/core/providers/cpu/nn/instance_norm.cc",
         (
             Probe(
@@ -37,6 +37,15 @@ ENTRIES = (
                 (whole([[[-1.3416354, -0.4472118, 0.4472118, 1.3416354]]]),),
                 (13, 23),
                 judged="PASS",
+            ),
+            Probe(
+                "y = MeanVarianceNormalization <axes = [0, 1, 2]> (x)",
+                "float[1, 1, 4] x",
+                "float[1, 1, 4] y",
+                (np.full((1, 1, 4), 1000.1, np.float32),),
+                Gives((np.full((1, 1, 4), NAN, np.float32),)),
+                (np.zeros((1, 1, 4), np.float32),),
+                (13, 23),
             ),
         ),
         issue="https://github.com/microsoft/onnxruntime/issues/28463",

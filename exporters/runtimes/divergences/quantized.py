@@ -11,6 +11,24 @@ from isomorph.ir.schema_microsoft import DOMAIN
 
 NAN = np.nan
 
+_BITS = "K = 32, N = 1, bits = 4, block_size = 32"
+
+
+def _few_bits(x: np.ndarray, gives: float, wanted: float) -> Probe:
+    """A product with 32 weights of 1, in int8."""
+    codes = ", ".join(["153"] * 16)
+    return Probe(
+        f"b = Constant <value = uint8[1, 1, 16] {{{codes}}}> () "
+        "s = Constant <value = float[1, 1] {1}> () "
+        f"y = {DOMAIN}.MatMulNBits <{_BITS}, accuracy_level = 4> (x, b, s)",
+        "float[1, 32] x",
+        "float[1, 1] y",
+        (x,),
+        Gives((whole([[gives]]),), 4),
+        (whole([[wanted]]),),
+    )
+
+
 ENTRIES = (
     Divergence(
         "sums-of-nothing",
@@ -144,5 +162,48 @@ ENTRIES = (
         judged="FAIL",
         when=uses.lacks_zero_point,
         remedy="state both zero points",
+    ),
+    Divergence(
+        "few-bits-zero-points",
+        ((DOMAIN, "MatMulNBits"),),
+        "wrong value",
+        "with g_idx, packed zero points are not read: the middle of the codes stands for 0",
+        "com.microsoft.MatMulNBits: zero points are subtracted from the codes",
+        "onnxruntime/contrib_ops/cpu/quantization/matmul_nbits.cc, measured",
+        (
+            Probe(
+                f"y = {DOMAIN}.MatMulNBits <{_BITS}> (x, b, s, z, g)",
+                "float[1, 32] x, uint8[1, 1, 16] b, float[1, 1] s, uint8[1, 1] z, int32[32] g",
+                "float[1, 1] y",
+                (
+                    np.ones((1, 32), np.float32),
+                    np.full((1, 1, 16), 0x99, np.uint8),
+                    whole([[1]]),
+                    whole([[5]], np.uint8),
+                    np.zeros(32, np.int32),
+                ),
+                Gives((whole([[32]]),), 4),
+                (whole([[128]]),),
+            ),
+        ),
+        limited=True,
+    ),
+    Divergence(
+        "few-bits-tiny",
+        ((DOMAIN, "MatMulNBits"),),
+        "lost accuracy",
+        "with accuracy_level 4, blocks whose step is no normal number are quantized to 0",
+        "com.microsoft.MatMulNBits: accuracy_level 4 is products of int8",
+        "onnxruntime/core/mlas/lib/sqnbitgemm_kernel_avx_common_int8.h, measured",
+        (_few_bits(np.full((1, 32), 1e-37, np.float32), 0, 3.2e-36),),
+    ),
+    Divergence(
+        "few-bits-nan",
+        ((DOMAIN, "MatMulNBits"),),
+        "NaN handling",
+        "with accuracy_level 4, what is not finite is quantized to whatever its bits give",
+        "com.microsoft.MatMulNBits: products of NaN are NaN",
+        "onnxruntime/core/mlas/lib/sqnbitgemm_kernel_avx_common_int8.h, measured",
+        (_few_bits(whole([[NAN, *[1] * 31]]), 31, NAN),),
     ),
 )
