@@ -9,7 +9,7 @@ EXTRAS ?= test
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types unit check-generated coverage divergences models bench \
-  conformance reexport fuzz sweep clean
+  conformance reexport fuzz fuzz-graphs sweep clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -81,6 +81,9 @@ reexport: $(VENV)/installed-test  ## every node case of that suite, written for 
 
 fuzz: $(VENV)/installed-test  ## 200,000 mutated model files, read, shown, optimized and written
 	@$(PY) -m tests.fuzz 200000 0
+
+fuzz-graphs: $(VENV)/installed-test  ## 50,000 drawn graphs, exported and judged; goes on where it stopped
+	@$(PY) -m tests.fuzz.graph_run 50000 0
 
 sweep: $(VENV)/installed-test  ## the main job on real models with the default number of inputs
 	@ISOMORPH_CASES=200 $(PY) -m pytest tests/e2e --numprocesses $(WORKERS)

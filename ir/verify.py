@@ -54,6 +54,14 @@ def check_types(graph: Graph) -> None:
         raise TypeInferenceError(f"{len(found)} operands do not fit their operators:\n  {shown}")
 
 
+def unfit(op: Op) -> Iterator[str]:
+    """What of one op its definition does not allow: its form, and the types that are known."""
+    known = op.schema
+    if known is not None:
+        yield from _form(op, known, {})
+        yield from _types(op, known)
+
+
 _Lists = dict[tuple[int, str], bool]
 """Whether a list, by identity, is one of a kind: inlined functions share long ones."""
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Op, Value
 
 VERY_SHORT_BITS = 5
+WHOLE_SINGLE = 2.0**24
+"""From here on every float32 is an integer, whatever it stands for."""
 
 
 def numbers(constants: Iterable[Any]) -> np.ndarray:
@@ -109,13 +111,15 @@ class Rewritten:
             found = None
             if weight.dtype.is_float and weight.digest() not in self._digests:
                 mask = self._mask(np.asarray(weight.numpy(), np.float64), weight.dtype.bits)
-                if mask.any():
+                if mask.any():  # then what looks short may have been rounded too
+                    mask = ~np.isin(np.asarray(weight.numpy(), np.float64), self._known)
                     found = mask, Unit.of(weight.dtype).u
             self._masks[id(weight)] = found
         return self._masks[id(weight)]
 
     def _mask(self, array: np.ndarray, bits: int = 64) -> np.ndarray:
-        short = is_short(array) if bits > 16 else _is_very_short(array)
+        whole = WHOLE_SINGLE if bits == 32 else 2.0**53
+        short = is_short(array, whole) if bits > 16 else _is_very_short(array)
         return ~np.isin(array, self._known) & ~short
 
     def _moved_attributes(self, rng: np.random.Generator) -> Graph:

@@ -23,8 +23,8 @@ from isomorph.parity.nearness import changed, distance, misplaced
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, RefusedError
-from isomorph.parity.structure import observed
-from isomorph.parity.tally import Tally
+from isomorph.parity.structure import is_fixed, observed
+from isomorph.parity.tally import EXPLAINED, Tally
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.traced import TracedReference, through_trace
 from isomorph.parity.verdict import Divergence, Status
@@ -301,10 +301,15 @@ class Court:
             if not problem or self._drawn.decide(index, value, result):
                 continue
             own = formed_otherwise(got[index], result)
-            explained = own and self._nodes_are_right(case) and self._explained
-            (odd if explained else broken).add(index)
-            status = Status.RUNTIME if explained else Status.FAIL
-            self._output(case, index, Finding(status, problem), "structure")
+            right = own and self._nodes_are_right(case)
+            if right and (self._explained or not is_fixed(stated)):
+                odd.add(index)
+                status = Status.RUNTIME if self._explained else Status.AMBIGUOUS
+                words = problem if self._explained else f"rounding decides its size: {problem}"
+                self._output(case, index, Finding(status, words), "structure")
+                continue
+            broken.add(index)
+            self._output(case, index, Finding(Status.FAIL, problem), "structure")
         return broken, odd
 
     def _output_types(self, case: Case) -> list[Type | None]:
@@ -393,7 +398,7 @@ class Court:
                 tally = Tally(locate.node_name(op), op.type, op.where)
                 self.nodes[op] = tally
             tally.add(finding, "well", hostile=case.hostile)
-            self._explained |= finding.status is Status.RUNTIME
+            self._explained |= finding.status in EXPLAINED
             if finding.status is Status.FAIL:
                 if not first:
                     first.append(locate.divergence(op, finding.reason))

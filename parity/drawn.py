@@ -11,6 +11,7 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.semantics import Call, evaluate
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity.arrays import is_float, is_tensor
+from isomorph.parity.exact import has_nan
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import formed_otherwise
 from isomorph.parity.verdict import Status
@@ -84,6 +85,9 @@ def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Findi
 
     One finding per result that is present.
     """
+    if any(has_nan(v) for v in operands):
+        words = f"the standard leaves {op.type} of NaN open"
+        return [Finding(Status.UNSPECIFIED, words) for r in results if r is not None]
     own = evaluate(op, operands)
     found: list[Finding] = []
     for index, result in enumerate(results):

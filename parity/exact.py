@@ -26,8 +26,10 @@ MAXIMA = frozenset(
         "ArgMin",
         "Clip",
         "GlobalMaxPool",
+        "Hardmax",
         "Max",
         "MaxPool",
+        "MaxRoiPool",
         "Min",
         "ReduceMax",
         "ReduceMin",
@@ -51,6 +53,7 @@ ARITHMETIC = frozenset(
         "Pow",
         "ReduceL1",
         "ReduceL2",
+        "ReduceMean",
         "ReduceProd",
         "ReduceSum",
         "ReduceSumSquare",
@@ -59,6 +62,10 @@ ARITHMETIC = frozenset(
     }
 )
 """Where integers may overflow, which the standard does not define."""
+
+
+SMALL_SIDE, LARGE_SIDE = 2.0**-62, 2.0**62
+"""Sides of boxes whose areas, and sums of them, are normal numbers of float32."""
 
 
 def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any, index: int = 0) -> Finding:
@@ -77,6 +84,8 @@ def compare(op: Op, operands: Sequence[Any], got: Any, wanted: Any, index: int =
     got, wanted = np.asarray(got), np.asarray(wanted)
     if got.shape != wanted.shape or _kind(got) != _kind(wanted):
         words = known.explain_shape(op, operands, got.shape)
+        if not words and op.type == "NonMaxSuppression" and (open_ := _boxes(operands)):
+            return Finding(Status.UNSPECIFIED, open_)
         return Finding(Status.RUNTIME, words) if words else Finding(Status.FAIL, problem)
     bad = different(got, wanted)
     if takes_maxima(op):
@@ -158,6 +167,10 @@ def _left_open(op: Op, operands: Sequence[Any], got: np.ndarray, bad: np.ndarray
     if op.type == "MaxUnpool":
         places = np.asarray(operands[1])
         return "the standard leaves repeated places open" if _repeats(places) else ""
+    if op.type == "NonMaxSuppression":
+        return _boxes(operands)
+    if op.type == "TopK" and not op.attr("sorted", 1):
+        return "the standard leaves the order of TopK open where it is not sorted"
     if got.dtype.name == "float8_e8m0fnu" and op.type in {"Cast", "CastLike"}:
         x = np.asarray(operands[0])
         if x.dtype.kind in "fViu" and not (bad & (x.astype(np.float64) > 0)).any():
@@ -182,9 +195,23 @@ def _left_open(op: Op, operands: Sequence[Any], got: np.ndarray, bad: np.ndarray
         given = [v if v is None else _as_float(np.asarray(v)) for v in operands[:2]]
         with np.errstate(all="ignore"):
             size = np.abs(np.asarray(evaluate(op, [*given, *operands[2:]])[0], np.float64))
-            size = size**2 if op.type == "ReduceL2" else size
+            if op.type == "ReduceL2":
+                size = size**2
+            elif op.type == "ReduceMean":
+                size = size * (np.size(operands[0]) / max(size.size, 1))
         if not (bad & np.isfinite(size) & (size <= info.max)).any():
             return "the standard leaves integer overflow and division by zero open"
+    return ""
+
+
+def _boxes(operands: Sequence[Any]) -> str:
+    """Why boxes may be chosen otherwise: NaN, or areas that float32 cannot hold."""
+    if any(has_nan(v) for v in operands):
+        return "the standard leaves NonMaxSuppression of NaN open"
+    boxes = np.abs(np.asarray(operands[0], np.float64))
+    sides = boxes[boxes > 0]
+    if sides.size and not SMALL_SIDE < sides.min() <= sides.max() < LARGE_SIDE:
+        return "areas of boxes leave the range of float32"
     return ""
 
 

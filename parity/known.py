@@ -19,8 +19,8 @@ from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.semantics._activation import ACTIVATED, activation_of, without_activation
 from isomorph.parity import known_attention as attention
+from isomorph.parity import known_drawn, known_ml
 from isomorph.parity import known_fused as fused
-from isomorph.parity import known_ml
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_signal as signal
 from isomorph.parity import known_transformers as transformers
@@ -96,6 +96,9 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
             covered, said = known_ml.explain(case.op, case.operands, case.got, case.unit)
             found |= covered
             words += [said] if covered.any() else []
+        covered, said = known_drawn.explain(case.op, case.operands, case.got, case.truth, case.unit)
+        found |= covered
+        words += [said] if covered.any() else []
     return found, "; ".join(words)
 
 
@@ -267,13 +270,15 @@ def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
     """Why a result has another shape than it should, when it is known."""
     entry = DIVERGENCES["reduce-nothing"]
     if op.key not in entry.ops or not operands:
-        return ""
+        return known_drawn.explain_shape(op, operands, got)
     given = np.shape(operands[0])
     stated = op.attr("axis", 0) if op.type.startswith("Arg") else op.attr("axes", ())
     if len(operands) > 1 and operands[1] is not None:
         stated = operands[1]
     backward = bool((np.asarray(() if stated is None else stated) < 0).any())
-    return entry.words if 0 in given and got == given and backward else ""
+    if 0 in given and got == given and backward:
+        return entry.words
+    return known_drawn.explain_shape(op, operands, got)
 
 
 def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
@@ -289,12 +294,15 @@ def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.n
         if op.type == "Cast" and got.dtype.name in _NARROW_INTEGERS:
             x = np.asarray(operands[0])
             if x.dtype.kind in "fV":
-                rounded = np.rint(x.astype(np.float64))
+                values = x.astype(np.float64)
+                away = np.copysign(np.floor(np.abs(values) + 0.5), values)
+                rounded = np.where(away == got.astype(np.float64), away, np.rint(values))
                 info = ml_dtypes.iinfo(got.dtype)
                 beyond = ~((rounded >= int(info.min)) & (rounded <= int(info.max)))
                 if (beyond | (rounded == got.astype(np.float64))).all():
                     return DIVERGENCES["cast-few-bits"].words
-        return quantized.explain(op, operands, got, wanted)
+        words = known_drawn.explain_exact(op, operands, got, wanted)
+        return words or quantized.explain(op, operands, got, wanted)
 
 
 _DOUBLE_INTEGERS = 2.0**53

@@ -18,6 +18,7 @@ import numpy as np
 
 from isomorph.ir.budget import BudgetError
 from isomorph.ir.errors import IsomorphError
+from isomorph.ir.graph import Value
 from isomorph.parity.arrays import is_double, is_list, is_map
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ SHORT_BITS = 11
 _LOW_BITS = (1 << (53 - SHORT_BITS)) - 1
 BLOCK = 1 << 14
 """Elements that are worked on at a time, so that they stay in the cache."""
+SATURATING = frozenset({("", "Erf"), ("", "Tanh"), ("", "Sigmoid")})
+"""Functions whose results are 1 only where they were rounded to it: what is lost there counts."""
 LAST_PLACE = 2.0**-52
 """Half of it would mostly round away: 1 + ξu is a float64 itself."""
 
@@ -49,6 +52,10 @@ class Perturbation:
 
     def __call__(self, array: Any) -> Any:
         """A perturbed copy; anything but float64 as it is."""
+        return self._moved(array, whole=False)
+
+    def _moved(self, array: Any, *, whole: bool) -> Any:
+        """A perturbed copy; ones too, where they are `whole` roundings."""
         if not is_double(array):
             return array
         flat = np.asarray(array).reshape(-1)
@@ -58,7 +65,8 @@ class Perturbation:
             factor = self._rng.random(part.size, dtype=np.float32).astype(np.float64)
             factor *= 2.0 * self.unit
             factor += 1.0 - self.unit
-            np.copyto(factor, 1.0, where=is_short(part))
+            kept = is_short(part)
+            np.copyto(factor, 1.0, where=kept & (np.abs(part) != 1) if whole else kept)
             np.multiply(part, factor, out=moved[start : start + BLOCK])
         return moved.reshape(array.shape)
 
@@ -68,7 +76,8 @@ class Perturbation:
             return [self.change(value, a) for a in array]
         if is_map(array):
             return {k: self.change(value, a) for k, a in array.items()}
-        return self(array)
+        producer = value.producer if isinstance(value, Value) else None
+        return self._moved(array, whole=producer is not None and producer.key in SATURATING)
 
 
 class Computed(Perturbation):
@@ -79,10 +88,10 @@ class Computed(Perturbation):
         return array if value.producer is None else super().change(value, array)
 
 
-def is_short(array: np.ndarray) -> np.ndarray:
-    """Numbers that look exact: integers, few significant bits, zeros, infinities."""
+def is_short(array: np.ndarray, whole: float = 2.0**53) -> np.ndarray:
+    """Numbers that look exact: integers below a number, few significant bits, zeros, infinities."""
     bits = np.ascontiguousarray(array, np.float64).view(np.int64).reshape(np.shape(array))
-    return ((bits & _LOW_BITS) == 0) | (array == np.rint(array))
+    return ((bits & _LOW_BITS) == 0) | ((array == np.rint(array)) & (np.abs(array) < whole))
 
 
 @dataclass

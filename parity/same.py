@@ -70,11 +70,11 @@ class Same:
         self._jumps = any(
             tolerance_of(op) in JUMPING or jumps(op) for _, op in candidate.graph.walk()
         ) or not isinstance(reference, GraphReference)
-        self._sign_matters = [_exact_upstream(v) for v in candidate.graph.outputs]
-        self._apart = [_sums_nothing(v) for v in candidate.graph.outputs]
+        sides = [candidate.graph.outputs]
         if isinstance(reference, GraphReference):
-            own = [_sums_nothing(v) for v in reference.graph.outputs]
-            self._apart = [a and b for a, b in zip(self._apart, own, strict=False)]
+            sides.append(reference.graph.outputs)
+        self._sign_matters = [all(map(_exact_upstream, v)) for v in zip(*sides, strict=False)]
+        self._apart = [all(map(_sums_nothing, v)) for v in zip(*sides, strict=False)]
 
     def compare(
         self, inputs: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]

@@ -159,3 +159,8 @@ def _fits(stated: Shape, shape: tuple[int, ...]) -> bool:
 
 def _list(found: Sequence[Port]) -> str:
     return ", ".join(map(str, found)) or "none"
+
+
+def is_fixed(kind: Type | None) -> bool:
+    """Whether the inputs' sizes alone say what shape a tensor has."""
+    return isinstance(kind, TensorType) and kind.shape is not None and None not in kind.shape

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 ONLY_HOSTILE = "only under hostile values (NaN, infinities, extremes): "
 DECISIVE = (Status.FAIL, Status.SUSPECT)
+EXPLAINED = (Status.RUNTIME, Status.UNSPECIFIED, Status.AMBIGUOUS)
+"""Of a node: what comes after it may be another thing altogether."""
 
 
 class Tally:

@@ -98,11 +98,11 @@ def _against(
         finite = np.isfinite(got) & np.isfinite(truth)
         peak = np.broadcast_to(limits.peak, truth.shape)
         overflow = (peak >= unit.top / 4) & (~finite | limits.spreads)
-        over_soft = ~fine & ~overflow & ~(finite & (error <= limits.soft))
+        over_soft = ~fine & ~overflow & ~_within(error, limits.soft, finite)
         if not over_soft.any():
             return figures
         hard = limits.hard
-        over_hard = over_soft & ~(finite & (error <= hard))
+        over_hard = over_soft & ~_within(error, hard, finite)
         over_soft &= ~over_hard
     explained, words = known.explain(known.Case(op, wide, got, truth, unit))
     if (over_hard & ~explained).any():
@@ -132,6 +132,11 @@ def _against(
     if (explained & (over_hard | over_soft)).any():
         return figures.at(Status.RUNTIME, words)
     return figures
+
+
+def _within(error: np.ndarray, limit: np.ndarray, finite: np.ndarray) -> np.ndarray:
+    """Whether errors are allowed; where any is, infinities and NaN are."""
+    return (finite & (error <= limit)) | np.isposinf(limit)
 
 
 def _rounded_right(

@@ -134,7 +134,10 @@ def _dict_vectorizer(ctx: Context) -> Types:
         return (None,)
     if not isinstance(kind, MapType) or not isinstance(kind.value, TensorType):
         raise ctx.error(f"its operand is {kind}, a map was expected")
-    words = ctx.attr("string_vocabulary") or ctx.attr("int64_vocabulary") or ()
+    texts, numbers = ctx.attr("string_vocabulary") or (), ctx.attr("int64_vocabulary") or ()
+    if texts and numbers:
+        raise ctx.error("it has two vocabularies, of texts and of integers: one was expected")
+    words = texts or numbers
     value = ctx.op.outputs[0]
     stated = value.type if value is not None else None
     if isinstance(stated, TensorType) and stated.rank == 1:  # which is what the definition says

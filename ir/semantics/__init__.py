@@ -8,13 +8,13 @@ round: the function that the graph stands for, free of its own rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from isomorph.ir.budget import current, out_of_memory
-from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.errors import TypeInferenceError, UnsupportedError
 from isomorph.ir.opdef import FAMILIES, Manifest
 
 if TYPE_CHECKING:
@@ -64,6 +64,15 @@ class Call:
             raise UnsupportedError(f"{self.op}: its subgraphs cannot be run here")
         return self._run(graph, inputs, self.captures)
 
+    def fitting(self, value: Any, shape: tuple[int, ...]) -> Any:
+        """The same value; TypeInferenceError where operands broadcast it to another shape."""
+        if np.shape(value) != shape:
+            raise TypeInferenceError(
+                f"{self.op}: its other operands make the result {np.shape(value)}, where "
+                f"{shape} is what it must be"
+            )
+        return value
+
     def keep(self, value: Any) -> Any:
         """The same value, counted against the budget until this op is done."""
         budget = current()
@@ -72,19 +81,22 @@ class Call:
         return value
 
 
-Implementation = "Callable[..., Any]"
+NEWEST = 10**6
+"""Later than any version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Impl:
     """An implementation for versions `since` to `until` (inclusive): `function(call, *inputs)`.
 
-    It returns one array, or a tuple of them. Absent inputs are `None`.
+    It returns one array, or a tuple of them. Absent inputs are `None`. Where it `keeps`, other
+    operands must fit the first one, whose shape the first result has.
     """
 
     function: Callable[..., Any]
     since: int = 1
-    until: int = 10**6
+    until: int = NEWEST
+    keeps: bool = field(default=False, kw_only=True)
 
 
 SEMANTICS: Manifest[tuple[Impl, ...]] = Manifest(
@@ -131,6 +143,9 @@ def _evaluated(
         with np.errstate(all="ignore"):
             call = Call(op, wide=wide, captures=captures, run=run)
             found = implementation.function(call, *inputs)
+            if implementation.keeps:
+                results = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+                call.fitting(results[0], np.shape(inputs[0]))
     except MemoryError as error:
         raise out_of_memory(op, error) from None
     return list(cast("tuple[Any, ...]", found)) if isinstance(found, tuple) else [found]

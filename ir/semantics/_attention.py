@@ -104,6 +104,8 @@ def attend(
     if mask is not None:
         mask = _padded(call, np.asarray(mask), total)
         bias = np.where(mask, zero, lowest) if mask.dtype == bool else stored(mask)
+    if nonpad is not None:
+        call.fitting(nonpad, queries.shape[:1])
     for allowed in _windows(call, length, total, past, nonpad):
         added = np.where(allowed, zero, lowest)
         bias = added if bias is None else bias + added

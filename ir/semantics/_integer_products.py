@@ -39,9 +39,11 @@ def integer_to_float(
     """MatMulIntegerToFloat: the weights' scale and zero point may be one per column."""
     at = _working(call, a_scale)
     factor = np.asarray(a_scale).astype(at) * np.asarray(b_scale).astype(at)
-    found = to_int32(moved(a, a_zero) @ moved(b, b_zero)).astype(at) * factor
+    sums = to_int32(moved(a, a_zero) @ moved(b, b_zero)).astype(at)
+    found = sums * factor
     if bias is not None:
         found = found + np.asarray(bias).astype(at)
+    call.fitting(found, sums.shape)
     return np.asarray(found).astype(call.float_dtype(n.declared(call, 2, a_scale)), copy=False)
 
 
@@ -51,7 +53,10 @@ def dynamic_matmul(
     """DynamicQuantizeMatMul: the left operand is quantized by its own range first."""
     given = np.asarray(a)
     found = product(quantized(given), moved(b, b_zero), np.asarray(b_scale).astype(given.dtype))
-    return found if bias is None else np.asarray(found + np.asarray(bias))
+    result = found if bias is None else np.asarray(found + np.asarray(bias))
+    return call.fitting(
+        result, (*given.shape[:-1], np.shape(b)[-1]) if np.ndim(b) == 2 else result.shape
+    )
 
 
 def gemm(
@@ -75,10 +80,11 @@ def gemm(
     right = np.asarray(b).T if call.attr("transB", 0) else b
     sums = moved(left, a_zero) @ moved(right, b_zero)
     if c is not None:
-        sums = sums + np.asarray(c).astype(np.float64)
+        sums = call.fitting(sums + np.asarray(c).astype(np.float64), sums.shape)
     sums = to_int32(sums)
     alpha = at.type(call.attr("alpha", 1.0))
     factor = alpha * np.asarray(a_scale).astype(at) * np.asarray(b_scale).astype(at)
+    call.fitting(sums * factor, sums.shape)
     if scale is None:
         return np.asarray(sums.astype(at) * factor)
     factor = factor / np.asarray(scale).astype(at).reshape(())

@@ -90,6 +90,7 @@ def linear_attention(
     batch, _, length, size = q.shape
     groups = q_heads // heads
     state = np.zeros((batch, heads, size, v.shape[3]), q.dtype) if past is None else n.up(past)
+    call.fitting(state, (batch, heads, size, v.shape[3]))
     factor = np.ones((batch, heads, length, 1), q.dtype)
     if decays:
         factor = rounded(np.exp(n.up(split_heads(call, decay, heads))))
@@ -117,8 +118,10 @@ def _causal_conv(
 ) -> tuple[Array, Array]:
     """Every channel by its own kernel, over what came before; then, perhaps, x · sigmoid(x)."""
     length, taps = x.shape[2], weight.shape[2]
+    call.fitting(weight, (x.shape[1], 1, taps))
     if past is None:
         past = np.zeros((*x.shape[:2], taps - 1), x.dtype)
+    call.fitting(past, (*x.shape[:2], taps - 1))
     padded = np.concatenate((past, x), 2)
     a, w = n.up(padded), n.up(weight)
     total = np.zeros(x.shape, a.dtype)
@@ -132,6 +135,7 @@ def _causal_conv(
 
 
 def _swiglu(call: Call, a: Any, b: Any) -> Array:
+    call.fitting(b, np.shape(a))
     wide, alpha = n.up(a), call.attr("alpha", 1.0)
     gate = wide * n.sigmoid(wide.dtype.type(alpha) * wide)
     return n.like(gate * n.up(b), a)

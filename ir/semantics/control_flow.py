@@ -95,7 +95,7 @@ def _scan(call: Call, *operands: Any) -> tuple[Any, ...]:
         results = call.run(body, [*state, *map(np.asarray, elements)])
         for row, value in zip(rows, results[len(state) :], strict=True):
             row.append(call.keep(value))
-        state = results[: len(state)]
+        state = [call.fitting(r, np.shape(s)) for r, s in zip(results, state, strict=False)]
     places = call.attr("scan_output_axes") or (0,) * len(rows)
     prepends = call.attr("scan_output_directions") or (0,) * len(rows)
     scans = [

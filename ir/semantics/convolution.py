@@ -68,10 +68,17 @@ def convolve(call: Call, x: Array, w: Array) -> Array:
     group, kernel = call.attr("group", 1), w.shape[2:]
     if x.shape[1] != w.shape[1] * group or w.shape[0] % group:
         raise problem(call, f"input {x.shape} and weights {w.shape} do not fit {group} groups")
+    _fits_attribute(call, kernel)
     view = read_windows(call, kernel)
     counts = numbers(*view.counts(x.shape[2:]))
     columns = slide(padded(x, view.padding(x.shape[2:])), view, counts)
     return _contract(columns, w, group, len(kernel))
+
+
+def _fits_attribute(call: Call, kernel: tuple[int, ...]) -> None:
+    stated = call.attr("kernel_shape")
+    if stated is not None and tuple(stated) != kernel:
+        raise problem(call, f"kernel_shape is {stated}, the weights' {kernel}")
 
 
 def _contract(columns: Array, w: Array, group: int, rank: int) -> Array:
@@ -101,6 +108,10 @@ def _contract(columns: Array, w: Array, group: int, rank: int) -> Array:
 
 def _finish(found: Array, bias: Array | None, dtype: np.dtype) -> Array:
     if bias is not None:
+        if bias.shape != found.shape[1:2]:
+            raise TypeInferenceError(
+                f"a bias of shape {bias.shape} for a result of shape {found.shape}"
+            )
         found = found + accumulate(bias).reshape(-1, *(1,) * (found.ndim - 2))
     return found.astype(dtype, copy=False)
 
@@ -173,6 +184,7 @@ def _deform_conv(
     group, kernel, rank = call.attr("group", 1), w.shape[2:], x.ndim - 2
     offsets, taps = call.attr("offset_group", 1), prod(w.shape[2:])
     batch, channels, spatial = x.shape[0], x.shape[1], x.shape[2:]
+    _fits_attribute(call, kernel)
     view = read_windows(call, kernel)
     counts = numbers(*view.counts(spatial))
     wanted = (batch, offsets * taps * rank, *counts)

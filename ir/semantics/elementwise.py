@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.dice import generator
-from isomorph.ir.semantics import Impl
+from isomorph.ir.semantics import NEWEST, Impl
 from isomorph.ir.semantics import _numeric as n
 from isomorph.ir.types import DType
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     Function = Callable[..., Any]
 
 
-def _unary(f: Callable[[Array], Any], **versions: int) -> Impl:
+def _unary(f: Callable[[Array], Any], since: int = 1, until: int = NEWEST) -> Impl:
     """One operand, its dtype and shape kept."""
 
     def run(call: Call, x: Any) -> Array:
         return n.like(f(n.up(x)), x)
 
-    return Impl(run, **versions)
+    return Impl(run, since, until)
 
 
-def _with(f: Callable[..., Any], *names: str, **versions: int) -> Impl:
+def _with(f: Callable[..., Any], *names: str, since: int = 1, until: int = NEWEST) -> Impl:
     """The same with float attributes as further arguments."""
 
     def run(call: Call, x: Any) -> Array:
         return n.like(f(n.up(x), *(call.attr(name) for name in names)), x)
 
-    return Impl(run, **versions)
+    return Impl(run, since, until)
 
 
 def _paired(f: Function) -> Function:
@@ -274,7 +274,7 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "CastLike"): (Impl(_cast_like),),
     ("", "Ceil"): (_unary(np.ceil),),
     ("", "Celu"): (_with(_celu, "alpha"),),
-    ("", "Clip"): (Impl(_clip_6, until=10), Impl(_clip, since=11)),
+    ("", "Clip"): (Impl(_clip_6, until=10), Impl(_clip, since=11, keeps=True)),
     ("", "Cos"): (_unary(np.cos),),
     ("", "Cosh"): (_unary(np.cosh),),
     ("", "Div"): _binary(n.divide),
@@ -309,7 +309,7 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "Neg"): (_unary(np.negative),),
     ("", "Not"): (_unary(np.logical_not),),
     ("", "Or"): _binary(np.logical_or, _compared),
-    ("", "PRelu"): (Impl(_prelu_6, until=6), Impl(_prelu, since=7)),
+    ("", "PRelu"): (Impl(_prelu_6, until=6), Impl(_prelu, since=7, keeps=True)),
     ("", "Pow"): (
         Impl(_old_broadcast(_pow), until=6),
         Impl(_pow, since=7),

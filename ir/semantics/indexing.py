@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import TypeInferenceError
 from isomorph.ir.semantics import Call, Impl
 from isomorph.ir.semantics._plain import counted
 from isomorph.ir.semantics._suppress import non_max_suppression
@@ -19,6 +20,8 @@ def _gather(call: Call, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def _gather_elements(call: Call, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    if x.ndim != indices.ndim:
+        raise TypeInferenceError(f"{call.op}: indices of rank {indices.ndim} for rank {x.ndim}")
     return x[_along(indices, call.attr("axis"))]
 
 
@@ -82,6 +85,8 @@ def _tensor_scatter(
 
 
 def _one_hot(call: Call, indices: np.ndarray, depth: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if values.shape != (2,):
+        raise TypeInferenceError(f"{call.op}: values of shape {values.shape}, (2,) was expected")
     size = int(np.asarray(depth).reshape(-1)[0])
     places = np.asarray(indices).astype(np.int64)
     wrapped = np.where(places < 0, places + size, places)

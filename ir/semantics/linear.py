@@ -12,6 +12,8 @@ from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics._accumulate import accumulate, in_accumulator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import numpy.typing as npt
 
     from isomorph.ir.opdef import Key
@@ -37,7 +39,7 @@ def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
                 f"{call.op}: operand 2 has shape {c.shape}, {product.shape} was expected: "
                 "broadcast is 0"
             )
-        product = product + _scaled(accumulate(c), beta)
+        product = call.fitting(product + _scaled(accumulate(c), beta), product.shape)
     return product.astype(a.dtype, copy=False)
 
 
@@ -59,6 +61,7 @@ def _einsum(call: Call, *operands: Array) -> Array:
     equation = read_equation(call.attr("equation"), [o.ndim for o in operands], error)
     if equation is None:
         raise error("an operand has no rank")
+    _check_labels(equation.terms, operands, error)
     number = {
         label: n for n, label in enumerate(dict.fromkeys(s for t in equation.terms for s in t))
     }
@@ -68,6 +71,17 @@ def _einsum(call: Call, *operands: Array) -> Array:
     result = [number[label] for label in equation.result]
     found = np.einsum(*arguments, result, optimize=len(operands) > 1)
     return np.asarray(found).astype(operands[0].dtype, copy=False)
+
+
+def _check_labels(
+    terms: Sequence[Sequence[str]], operands: Sequence[Array], error: Callable[[str], Exception]
+) -> None:
+    """Raise unless every label has one size, or 1."""
+    sizes: dict[str, int] = {}
+    for term, operand in zip(terms, operands, strict=True):
+        for label, size in zip(term, operand.shape, strict=True):
+            if size != 1 and sizes.setdefault(label, size) != size:
+                raise error(f"label {label!r} stands for {sizes[label]} and for {size}")
 
 
 def _det(call: Call, a: Array) -> Array:

@@ -27,11 +27,11 @@ def _rounding(function: Callable[..., Any]) -> tuple[Impl, ...]:
 
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
-    (DOMAIN, "BiasGelu"): (Impl(fused.bias_gelu),),
+    (DOMAIN, "BiasGelu"): (Impl(fused.bias_gelu, keeps=True),),
     (DOMAIN, "DequantizeLinear"): (Impl(dequantize),),
     (DOMAIN, "DynamicQuantizeLSTM"): (Impl(dynamic_lstm),),
     (DOMAIN, "DynamicQuantizeMatMul"): (Impl(products.dynamic_matmul),),
-    (DOMAIN, "FastGelu"): (Impl(fused.fast_gelu),),
+    (DOMAIN, "FastGelu"): (Impl(fused.fast_gelu, keeps=True),),
     (DOMAIN, "FusedMatMul"): (Impl(fused.fused_matmul),),
     (DOMAIN, "Gelu"): (Impl(fused.gelu),),
     (DOMAIN, "MatMulIntegerToFloat"): (Impl(products.integer_to_float),),

@@ -316,7 +316,7 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     (ML, "OneHotEncoder"): (Impl(_one_hot),),
     (ML, "SVMClassifier"): (Impl(svm.classify),),
     (ML, "SVMRegressor"): (Impl(svm.regress),),
-    (ML, "Scaler"): (Impl(_scale),),
+    (ML, "Scaler"): (Impl(_scale, keeps=True),),
     (ML, "TreeEnsemble"): (Impl(trees.ensemble),),
     (ML, "TreeEnsembleClassifier"): (Impl(trees.classify),),
     (ML, "TreeEnsembleRegressor"): (Impl(trees.regress),),

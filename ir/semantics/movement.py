@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.constants import constant_of
-from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.errors import TypeInferenceError, UnsupportedError
 from isomorph.ir.ops._cut import clamp, equal_parts
 from isomorph.ir.ops._produce import range_length
 from isomorph.ir.semantics import Call, Impl
@@ -92,7 +92,10 @@ def _expand(call: Call, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
 
 
 def _tile(call: Call, x: np.ndarray, repeats: np.ndarray) -> np.ndarray:
-    return np.tile(x, ints(repeats))
+    found = np.tile(x, ints(repeats))
+    if len(ints(repeats)) != np.ndim(x):
+        raise TypeInferenceError(f"{call.op}: {np.size(repeats)} repeats for {np.ndim(x)} axes")
+    return found
 
 
 def _pad(
@@ -208,6 +211,8 @@ def _reverse_sequence(call: Call, x: np.ndarray, lengths: np.ndarray) -> np.ndar
 def _center_crop_pad(call: Call, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
     places = call.attr("axes")
     axes: Sequence[int] = range(x.ndim) if places is None else places
+    if len({a % x.ndim for a in axes}) < len(axes):
+        raise TypeInferenceError(f"{call.op}: axes {tuple(axes)} name an axis twice")
     for axis, wanted in zip(axes, ints(shape), strict=True):
         dim = x.shape[axis]
         if wanted <= dim:
@@ -240,7 +245,7 @@ SEMANTICS: dict[Key, tuple[Impl, ...]] = {
     ("", "Range"): (Impl(_range),),
     ("", "EyeLike"): (Impl(_eye_like),),
     ("", "Trilu"): (Impl(_trilu),),
-    ("", "ReverseSequence"): (Impl(_reverse_sequence),),
+    ("", "ReverseSequence"): (Impl(_reverse_sequence, keeps=True),),
     ("", "CenterCropPad"): (Impl(_center_crop_pad),),
     ("", "Upsample"): (Impl(upsample),),
     ("", "Resize"): (Impl(resize_10, 10, 10), Impl(resize, 11)),

@@ -61,6 +61,8 @@ def _train(
     y = _normalize(call, x, scale, shift, own_mean, own_variance)
     running_mean = n.up(mean) * momentum + own_mean * (1 - momentum)
     running_variance = n.up(variance) * momentum + own_variance * (1 - momentum)
+    call.fitting(running_mean, np.shape(mean))
+    call.fitting(running_variance, np.shape(variance))
     return y, running_mean, running_variance, own_mean, own_variance
 
 
@@ -181,15 +183,18 @@ def _along(f: Callable[[Array, int], Array]) -> tuple[Impl, ...]:
 
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
-    ("", "BatchNormalization"): (Impl(_batch_7, since=6, until=13), Impl(_batch, since=14)),
-    ("", "GroupNormalization"): (Impl(_group),),
+    ("", "BatchNormalization"): (
+        Impl(_batch_7, since=6, until=13, keeps=True),
+        Impl(_batch, since=14, keeps=True),
+    ),
+    ("", "GroupNormalization"): (Impl(_group, keeps=True),),
     ("", "Hardmax"): _along(_hardmax),
-    ("", "InstanceNormalization"): (Impl(_instance),),
+    ("", "InstanceNormalization"): (Impl(_instance, keeps=True),),
     ("", "LRN"): (Impl(_lrn),),
-    ("", "LayerNormalization"): (Impl(_layer),),
+    ("", "LayerNormalization"): (Impl(_layer, keeps=True),),
     ("", "LogSoftmax"): _along(n.log_softmax),
     ("", "LpNormalization"): (Impl(_lp),),
     ("", "MeanVarianceNormalization"): (Impl(_mean_variance),),
-    ("", "RMSNormalization"): (Impl(_rms),),
+    ("", "RMSNormalization"): (Impl(_rms, keeps=True),),
     ("", "Softmax"): _along(n.softmax),
 }

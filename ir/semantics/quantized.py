@@ -171,6 +171,7 @@ def _qlinear_matmul(
     right = moved(b, _single(b_zero))
     sums = np.asarray(left @ right)
     factor = _factor(_rows(a_scale, np.ndim(a)), _single(b_scale), _single(y_scale))
+    call.fitting(sums * factor, sums.shape)
     return _scaled(call, sums, factor, y_zero)
 
 
@@ -215,8 +216,9 @@ def _qlinear_conv(
 ) -> Unrounded:
     sums = _windows(call, x, w, x_zero, w_zero)
     if b is not None:
-        sums = sums + _channels(b, sums.ndim - 1)
+        sums = call.fitting(sums + _channels(b, sums.ndim - 1), sums.shape)
     factor = _factor(_single(x_scale), _channels(w_scale, sums.ndim - 1), _single(y_scale))
+    call.fitting(sums * factor, sums.shape)
     return _scaled(call, sums, factor, y_zero)
 
 

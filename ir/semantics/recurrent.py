@@ -147,6 +147,8 @@ def layer(
     directions, hidden = DIRECTIONS.get(direction, 0), r.shape[2]
     if not directions or len(w) != directions or len(r) != directions:
         raise _problem(call, f"direction {direction!r} with weights for {len(w)} directions")
+    if call.attr("hidden_size", hidden) != hidden:
+        raise _problem(call, f"hidden_size is {call.attr('hidden_size')}, the weights' {hidden}")
     if layout:
         x = x.swapaxes(0, 1)
     batch = x.shape[1]

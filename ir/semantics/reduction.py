@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.errors import TypeInferenceError
 from isomorph.ir.semantics import Impl
 from isomorph.ir.semantics import _numeric as n
 
@@ -29,6 +30,8 @@ def _reduce(f: Reduction) -> tuple[Impl, ...]:
         chosen = tuple(np.asarray(given, np.int64).reshape(-1).tolist())
         if not chosen and not call.attr("noop_with_empty_axes", 0):
             chosen = tuple(range(array.ndim))
+        if any(not -array.ndim <= a < array.ndim for a in chosen):
+            raise TypeInferenceError(f"{call.op}: axes {chosen} of a tensor of rank {array.ndim}")
         chosen = tuple(sorted({a % array.ndim for a in chosen}))
         result = n.like(f(n.up(array), chosen), array)
         if call.attr("keepdims", 1):
@@ -39,7 +42,8 @@ def _reduce(f: Reduction) -> tuple[Impl, ...]:
 
 
 def _sum(x: Array, axes: Axes) -> Array:
-    return x.sum(axes, dtype=x.dtype, keepdims=True)
+    """Over no axes, the operand itself: −0 too."""
+    return x.copy() if not axes else x.sum(axes, dtype=x.dtype, keepdims=True)
 
 
 def _prod(x: Array, axes: Axes) -> Array:

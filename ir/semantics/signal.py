@@ -107,11 +107,14 @@ def _summed(lines: Array, points: int, count: int, *, inverse: bool, real: bool)
     if lines.shape[-1] * count > LONGEST:
         return np.full((len(lines), count), np.nan)
     at = np.arange(lines.shape[-1], dtype=np.int64)[:, None]
-    angle = 2 * np.pi / points * (at * np.arange(count, dtype=np.int64) % points)
+    turns = at * np.arange(count, dtype=np.int64) % points
+    halves, quarters = 2 * turns % points == 0, 4 * turns % points == 0
+    angle = 2 * np.pi / points * turns
     scale = np.full(at.shape, 1 / points if inverse else 1.0)
     if real:
         scale = np.where(2 * at % points == 0, scale, 2 * scale)
-    cosine, sine = scale * np.cos(angle), scale * (np.sin(angle) if inverse else -np.sin(angle))
+    cosine = scale * np.where(quarters & ~halves, 0.0, np.cos(angle))
+    sine = scale * np.where(halves, 0.0, np.sin(angle) if inverse else -np.sin(angle))
     straight, turned = np.real(lines) @ cosine, np.real(lines) @ sine
     if lines.dtype.kind == "c":
         straight = straight - np.imag(lines) @ sine

@@ -1,7 +1,8 @@
-"""Inputs for a graph, as Hypothesis strategies.
+"""Inputs for a graph, and graphs, as Hypothesis strategies.
 
-`inputs(graph)` gives one set of arrays by input name; `batches(graph)` gives recipes of many sets
-that agree in their dims, which is what makes thousands of cases a second possible.
+`graphs(ops=…)` gives valid, typed graphs. `inputs(graph)` gives one set of arrays by input name;
+`batches(graph)` gives recipes of many sets that agree in their dims, which is what makes thousands
+of cases a second possible.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from isomorph.parity.strategies.batch import Batch
+from isomorph.parity.strategies.graphs import graphs
 from isomorph.parity.strategies.kinds import HOSTILE, ORDINARY
 from isomorph.parity.strategies.plan import plan
 from isomorph.parity.strategies.sizes import bindings
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Graph
 
+T = TypeVar("T")
 PROFILES = ("ordinary", "hostile", "all")
 
 
@@ -92,11 +95,11 @@ def no_traces() -> Generator[None]:
             set_hypothesis_home_dir(home)
 
 
-def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
+def draw_examples(strategy: SearchStrategy[T], count: int, seed: int) -> list[T]:
     """The first `count` examples that Hypothesis generates from a seed, the same every time."""
     import hypothesis
 
-    found: list[Batch] = []
+    found: list[T] = []
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -107,14 +110,19 @@ def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
         suppress_health_check=list(cast("Any", hypothesis.HealthCheck)),
     )
     @hypothesis.given(strategy)
-    def collect(batch: Batch) -> None:
-        found.append(batch)
+    def collect(example: T) -> None:
+        found.append(example)
 
     with no_traces():
         collect()
+    return found[:count]
+
+
+def draw(strategy: SearchStrategy[Batch], count: int, seed: int) -> list[Batch]:
+    """Such recipes, each with a seed of its own."""
     return [
         replace(batch, seed=(batch.seed + 0x9E3779B9 * index + seed) % 2**32)
-        for index, batch in enumerate(found[:count])
+        for index, batch in enumerate(draw_examples(strategy, count, seed))
     ]
 
 
@@ -126,6 +134,8 @@ __all__ = [
     "Spec",
     "batches",
     "draw",
+    "draw_examples",
+    "graphs",
     "inputs",
     "no_traces",
     "plan",

@@ -69,8 +69,13 @@ def _array(
     if spec.role is not None:
         return _in_role(spec, shape, dims, rng).astype(dtype.numpy)
     if dtype.is_complex:
-        parts = _floats(kind, (2, *shape), rng)
-        return (parts[0] + 1j * parts[1]).astype(dtype.numpy)
+        half = DType.FLOAT32 if dtype is DType.COMPLEX64 else DType.FLOAT64
+        drawn = (2, *shape)
+        parts = _hostile(kind, drawn, half, rng) if kind in HOSTILE else _floats(kind, drawn, rng)
+        found = np.empty(shape, np.complex128)
+        found.real, found.imag = parts  # a product with 1j would make NaN of infinities
+        with np.errstate(all="ignore"):
+            return found.astype(dtype.numpy)
     low, high = _limits(spec)
     if dtype.is_integer:
         return _integers(spec, kind, shape, low, high, rng)

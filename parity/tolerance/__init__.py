@@ -101,6 +101,10 @@ def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype:
         limits = rule(op, operands, truth, index, unit)
         if limits is None:
             limits = conditioning.bound(op, operands, truth, index, unit)
+            if op.type in {"Resize", "Upsample"} and not op.domain:
+                limits = sampling.displaced(limits, np.asarray(operands[0]), unit)
+            if op.type == "DeformConv":
+                limits = sampling.deformed(limits, operands, unit)
     return limits if unit.u > 2.0**-50 else limits.scaled(2.0)
 
 

@@ -76,12 +76,25 @@ def quotients(op: Op, operands: Sequence[Any]) -> np.ndarray:
         return _exact(op, operands).value
 
 
+MOST_BIAS = 2.0**30
+"""From here on a bias takes sums of products near the end of int32."""
+
+
 def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
     """Why the elements that differ are determined by nothing; empty when they are determined."""
     if op.key == DYNAMIC:
         return _no_range(np.asarray(operands[0]))
+    if any(
+        v is not None and not (np.asarray(v, np.float64) > 0).all() for v in _scales(op, operands)
+    ):
+        return f"the definition leaves {op.type} by a scale that is not positive open"
+    bias = operands[8] if op.type == "QLinearConv" and len(operands) > 8 else None
+    if bias is not None and (np.abs(np.asarray(bias).astype(np.float64)) >= MOST_BIAS).any():
+        return "the standard leaves the overflow of int32 sums open"
     if _plain(op) not in ROUNDED:
-        return ""
+        given = [np.asarray(v) for v in operands if op.key in SIZED and v is not None]
+        unknown = any(v.dtype.kind in "fV" and np.isnan(v).any() for v in given)
+        return f"its definition leaves {op.type} of NaN open" if unknown else ""
     with np.errstate(all="ignore"):
         exact = _exact(op, operands)
     if not (bad & ~np.isnan(exact.value)).any():
@@ -90,6 +103,15 @@ def left_open(op: Op, operands: Sequence[Any], bad: np.ndarray) -> str:
     if (scale.astype(np.float64) == 0).any() and not (bad & np.isfinite(exact.value)).any():
         return "the standard leaves a division by a scale of 0 open"
     return ""
+
+
+def _scales(op: Op, operands: Sequence[Any]) -> list[Any]:
+    """The operands that integers are multiplied by; none of operators of other names."""
+    known = op.schema
+    if known is None or (_plain(op) not in ROUNDED and op.key not in SIZED):
+        return []
+    formals = ((known.input(n), v) for n, v in enumerate(operands))
+    return [v for f, v in formals if f is not None and v is not None and "scale" in f.name]
 
 
 def _plain(op: Op) -> Key:

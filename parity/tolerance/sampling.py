@@ -14,6 +14,7 @@ compute places in float32 at least.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,33 @@ def _moved(op: Op, x: np.ndarray, grid: np.ndarray, truth: np.ndarray, u: float)
     anything = ~np.expand_dims(sure, 1)
     channels = np.abs(x).max(tuple(range(2, x.ndim)), keepdims=True, initial=0.0)
     return np.where(anything, 4 * channels, np.where(np.isfinite(largest), largest, np.inf))
+
+
+def displaced(limits: Bound, x: np.ndarray, unit: Unit) -> Bound:
+    """Limits of Resize, whose places are rounded like coordinates: 4u of up to size + 1 each.
+
+    Over one of them the result changes by no more than neighbours differ, half as much again for
+    a cubic.
+    """
+    reach = 4 * min(unit.u, SINGLE)
+    steps = (
+        reach * (n + 1) * float(np.abs(np.diff(x, axis=a)).max(initial=0.0))
+        for a, n in enumerate(x.shape)
+        if n > 1
+    )
+    more = 1.5 * sum(steps)
+    hard = limits.at_most
+    return replace(limits, soft=limits.soft + more, at_most=lambda: hard() + 2 * more)
+
+
+def deformed(limits: Bound, operands: Sequence[Any], unit: Unit) -> Bound:
+    """Limits of DeformConv: a place is the sum of an offset and of what may be much larger."""
+    x, w = (np.abs(np.asarray(v)) for v in operands[:2])
+    reach = 4 * min(unit.u, SINGLE) * sum(n + 1 for n in x.shape[2:])
+    weight = w.reshape(len(w), -1).sum(1).max(initial=0.0)
+    more = 2 * reach * float(x.max(initial=0.0)) * float(weight)
+    hard = limits.at_most
+    return replace(limits, soft=limits.soft + more, at_most=lambda: hard() + 2 * more)
 
 
 def _affine(theta: np.ndarray, truth: np.ndarray, unit: Unit) -> Bound:

@@ -74,10 +74,13 @@ def plain(
         soft = share * 8 * unit.u * np.sqrt(terms) * size + 4 * unit.ulp(truth)
         hard = share * gamma(terms + 2, unit.u) * size + 8 * unit.ulp(truth)
         underflow = terms * unit.tiny
-        if op.type != "ReduceL1":  # squares underflow long before their root would
+        power = 1 if op.type in {"ReduceL1", "ReduceSumSquare"} else int(op.attr("p", 2))
+        if op.type == "ReduceSumSquare":
             underflow = np.sqrt(underflow)
+        elif power > 1:  # powers underflow long before their root would
+            underflow = underflow ** (1 / power)
         soft, hard = soft + underflow, hard + underflow
-        peak = size * size if op.type == "ReduceL2" else size
+        peak = size**power
         return Bound(soft, lambda: hard, peak, f"a sum of {terms} terms ≥ 0")
     if op.type == "ReduceProd":
         hard = gamma(terms + 1, unit.u) * size + 2 * unit.ulp(truth)

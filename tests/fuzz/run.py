@@ -1,4 +1,4 @@
-"""Processes that read mutants until there are enough; one that dies is replaced."""
+"""Processes that try one thing after another; one that dies is replaced."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tests.fuzz.mutate import mutant
 from tests.fuzz.seeds import FILES, seeds
 from tests.fuzz.stages import Escape, check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Outcome = tuple[str, Escape | None]
 
 MEMORY = 768 << 20
 """Bytes of address space that a worker may come to need beyond what it has when it starts."""
@@ -34,9 +36,34 @@ MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 """Where files that are read once are put, if there is such a place."""
 
 
+class Job(Protocol):
+    """What is tried, by number."""
+
+    def begin(self, folder: Path) -> Callable[[int], Outcome]:
+        """Make ready in a process of its own, with a folder of its own; then: try one."""
+        ...
+
+
+class Mutants:
+    """Mutated files, read, shown, optimized and written."""
+
+    def __init__(self, seed: int, originals: Sequence[bytes]) -> None:
+        self.seed, self.originals = seed, originals
+
+    def begin(self, folder: Path) -> Callable[[int], Outcome]:
+        for name, data in FILES.items():
+            folder.joinpath(name).write_bytes(data)
+
+        def try_one(index: int) -> Outcome:
+            data = mutant(self.originals, self.seed, index)
+            return check(folder / "m.onnx", data, index)
+
+        return try_one
+
+
 @dataclass
 class Result:
-    """Outcomes of many files, and one of each kind that escaped."""
+    """Outcomes of many trials, and one of each kind that escaped."""
 
     outcomes: Counter[str] = field(default_factory=Counter[str])
     escapes: dict[str, tuple[Escape, int]] = field(default_factory=dict[str, tuple[Escape, int]])
@@ -59,22 +86,25 @@ def fuzz(
     count: int, seed: int = 0, *, workers: int = 2, suite: bool = True, say: bool = False
 ) -> Result:
     """What so many mutants come to."""
-    originals = seeds(suite=suite)
+    job = Mutants(seed, seeds(suite=suite))
+    return run(job, range(count), workers=workers, what="files" if say else "")
+
+
+def run(job: Job, indices: range, *, workers: int = 2, what: str = "") -> Result:
+    """What trying all of these comes to; `what` they are is told now and then, unless empty."""
     place = MEMORY_DISK if MEMORY_DISK.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as folder:
-        each = [
-            Worker(Path(folder, str(i)), range(i, count, workers), seed) for i in range(workers)
-        ]
+        each = [Worker(Path(folder, str(i)), indices[i::workers], job) for i in range(workers)]
         for worker in each:
-            worker.start(originals)
+            worker.start()
         start = last = time.monotonic()
-        while any([worker.tend(originals) for worker in each]):  # noqa: C419 - all, each time
+        while any([worker.tend() for worker in each]):  # noqa: C419 - all, each time
             time.sleep(0.05)
-            if say and time.monotonic() - last > 30:
+            if what and time.monotonic() - last > 30:
                 last = time.monotonic()
                 done = sum(w.done for w in each)
                 rate = done / (last - start)
-                print(f"{done:,} files, {rate:.0f} a second", file=sys.stderr, flush=True)
+                print(f"{done:,} {what}, {rate:.0f} a second", file=sys.stderr, flush=True)
         total = Result()
         for worker in each:
             for result in worker.results():
@@ -83,13 +113,11 @@ def fuzz(
 
 
 class Worker:
-    """A process with its own share of mutants; where it stands can be seen from outside."""
+    """A process with its own share of a job; where it stands can be seen from outside."""
 
-    def __init__(self, folder: Path, share: range, seed: int) -> None:
+    def __init__(self, folder: Path, share: range, job: Job) -> None:
         folder.mkdir()
-        for name, data in FILES.items():
-            folder.joinpath(name).write_bytes(data)
-        self.folder, self.share, self.seed = folder, share, seed
+        self.folder, self.share, self.job = folder, share, job
         self.place = mmap(-1, 8)
         self.lost = Result()
         self.starts = 0
@@ -101,7 +129,7 @@ class Worker:
     def done(self) -> int:
         return int.from_bytes(self.place[:8], "little")
 
-    def start(self, originals: Sequence[bytes]) -> None:
+    def start(self) -> None:
         self.starts += 1
         self.seen = (-1, time.monotonic())
         with warnings.catch_warnings():
@@ -111,22 +139,22 @@ class Worker:
             return
         status = 1
         try:
-            self.work(originals)
+            self.work()
             status = 0
         finally:
             os._exit(status)
 
-    def work(self, originals: Sequence[bytes]) -> None:
+    def work(self) -> None:
         _limit_memory()
         warnings.simplefilter("error")  # nobody who loads a model should be told of our arithmetic
         with contextlib.suppress(OSError):
             os.nice(10)
         result = Result()
+        try_one = self.job.begin(self.folder)
         for at in range(self.next, len(self.share)):
             self.place[:8] = at.to_bytes(8, "little")
             index = self.share[at]
-            data = mutant(originals, self.seed, index)
-            outcome, escape = check(self.folder / "m.onnx", data, index)
+            outcome, escape = try_one(index)
             result.add(outcome, escape, index)
             if at % 200 == 0:
                 self.keep(result)
@@ -138,7 +166,7 @@ class Worker:
         new.write_bytes(pickle.dumps(result))
         new.replace(new.with_suffix(".pickle"))
 
-    def tend(self, originals: Sequence[bytes]) -> bool:
+    def tend(self) -> bool:
         """Whether there is still something to do; a dead or stuck process is replaced."""
         if not self.pid:
             return False
@@ -158,7 +186,7 @@ class Worker:
         kind = f"stuck for {STUCK:g} s" if stuck else f"the process died with status {signed}"
         self.lost.add("", Escape("process", kind, kind), self.share[place])
         self.next = place + 1
-        self.start(originals)
+        self.start()
         return True
 
     def results(self) -> list[Result]:

@@ -135,20 +135,20 @@ def _stage(
 ) -> tuple[Graph | None, Escape | None]:
     """The result of a stage, or what went wrong; neither when it ended in an expected error."""
     try:
-        with _limited():
+        with limited():
             return work(), None  # type: ignore[return-value]
     except TooSlowError:
         trace = traceback.format_exc()
-        return None, Escape(name, f"over {SECONDS:g} s at {_place(trace)}", trace)
+        return None, Escape(name, f"over {SECONDS:g} s at {place_of(trace)}", trace)
     except Exception as error:  # noqa: BLE001 - this is what is looked for
         if expected(error):
             return None, None
         trace = traceback.format_exc()
         said = re.sub(r"'[^']*'|\d+|%\S+", "_", str(error))[:100]
-        return None, Escape(name, f"{type(error).__name__} at {_place(trace)}: {said}", trace)
+        return None, Escape(name, f"{type(error).__name__} at {place_of(trace)}: {said}", trace)
 
 
-def _place(trace: str) -> str:
+def place_of(trace: str) -> str:
     """The last line of ours in a traceback."""
     places = re.findall(r'File "[^"]*?((?:\w+/){1,3}\w+\.py)", line (\d+), in (\w+)', trace)
     ours = [p for p in places if "site-packages" not in p[0] and "fuzz/" not in p[0]]
@@ -156,9 +156,10 @@ def _place(trace: str) -> str:
 
 
 @contextlib.contextmanager
-def _limited() -> Generator[None]:
+def limited(seconds: float = SECONDS) -> Generator[None]:
+    """Raise TooSlowError after so many seconds."""
     signal.signal(signal.SIGALRM, _too_slow)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:

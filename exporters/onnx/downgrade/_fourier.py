@@ -180,16 +180,27 @@ def _matrices(
 ) -> tuple[Value, Value]:
     """Cosine and sine of 2π jk / length for j in rows and k in columns, jk reduced as an integer.
 
+    They are 0 where they should be, which those of a rounded angle are not.
+
     An inverse is divided by the length. In a mirrored one (one-sided to real) every row stands for
     its mirror image too, but for the first and, of an even length, the middle one.
     """
     wide = DType.FLOAT64
     j = build("Unsqueeze", counted(build, rows), build.ints(1))
     k = build("Unsqueeze", counted(build, columns), build.ints(0))
-    turns = build.cast(build("Mod", build("Mul", j, k), length), wide)
+    turns = build("Mod", build("Mul", j, k), length)
     step = build("Div", build.const(2 * pi, wide), build.cast(length, wide))
-    angle = build("Mul", turns, step)
-    found = [build("Cos", angle), build("Sin", angle)]
+    angle = build("Mul", build.cast(turns, wide), step)
+    nothing, none = build.const(0.0, wide), build.const(0, DType.INT64)
+    halves, quarters = (
+        build("Equal", build("Mod", build("Mul", turns, build.const(n, DType.INT64)), length), none)
+        for n in (2, 4)
+    )
+    odd = build("And", quarters, build("Not", halves))
+    found = [
+        build("Where", odd, nothing, build("Cos", angle)),
+        build("Where", halves, nothing, build("Sin", angle)),
+    ]
     if inverse:
         scale = build("Div", build.const(1.0, wide), build.cast(length, wide))
         if mirrored:
