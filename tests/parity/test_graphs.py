@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from isomorph.parity.strategies.choices import Seeded
 from isomorph.parity.strategies.graphs import grow
 from isomorph.parity.strategies.growing import DisagreementError, Fresh, Growing, Use
 from isomorph.parity.strategies.uses import every_operator, operators_of
+from tests.fuzz.graphs import checked
 
 SLOW = settings(
     max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -33,8 +33,7 @@ SLOW = settings(
 def test_a_drawn_graph_is_valid(graph: Graph):
     verify(graph)
     model = to_proto(graph)
-    if not any(op.domain == "ai.onnx.ml" for _, op in graph.walk()):
-        onnx.checker.check_model(model)
+    checked(model)
     assert graph.outputs
 
 
