@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import sys
 
+import onnx.defs
 import pytest
 
+from isomorph.parity.strategies.uses import every_operator
 from tests.fuzz.graph_run import State
 from tests.fuzz.graphs import REFUSED, RUNTIME_REFUSED, Graphs
 from tests.fuzz.run import Result, run
 from tests.fuzz.stages import Escape
 
-COUNT = 240
-"""One for each operator."""
+SEED = 1
+COUNT = 220
+"""One for each operator of the sample."""
+
+SAMPLE = tuple(k for k in every_operator() if onnx.defs.has(k[1], k[0]))
+"""Operators that onnx defines: others come and go, and each changes what a seed draws."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory and time are Linux's")
 def test_drawn_graphs_are_exported_and_judged_without_a_finding():
-    result = run(Graphs(0), range(COUNT))
-    shown = [f"{key} (graph 0-{at})\n{e.detail}" for key, (e, at) in result.escapes.items()]
+    result = run(Graphs(SEED, SAMPLE), range(COUNT))
+    shown = [f"{key} (graph {SEED}-{at})\n{e.detail}" for key, (e, at) in result.escapes.items()]
     assert not shown, "\n".join(shown)
     assert sum(result.outcomes.values()) == COUNT
     assert result.outcomes["ok"] + result.outcomes["known divergence"] > 0.7 * COUNT
