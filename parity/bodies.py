@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.semantics import evaluate
 from isomorph.parity import drawn, exact
+from isomorph.parity.arrays import is_tensor
 from isomorph.parity.finding import Finding
 from isomorph.parity.verdict import Status
 from isomorph.parity.worker import RunError
@@ -86,7 +85,7 @@ def judge_bodies(
 
 def _is_open(result: Any, own: Any) -> bool:
     """Whether nothing was stacked, and some size of what would have been was taken for 0."""
-    if not isinstance(result, np.ndarray) or not isinstance(own, np.ndarray):
+    if not is_tensor(result) or not is_tensor(own):
         return False
     sizes = zip(result.shape, own.shape, strict=False)
     same = result.dtype == own.dtype and result.ndim == own.ndim and not result.size + own.size
