@@ -9,7 +9,7 @@ EXTRAS ?= test
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types unit check-generated coverage divergences models bench \
-  conformance reexport fuzz fuzz-graphs sweep clean
+  conformance reexport fuzz fuzz-graphs sweep locate clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -87,6 +87,9 @@ fuzz-graphs: $(VENV)/installed-test  ## 50,000 drawn graphs, exported and judged
 
 sweep: $(VENV)/installed-test  ## the main job on real models with the default number of inputs
 	@ISOMORPH_CASES=200 $(PY) -m pytest tests/e2e --numprocesses $(WORKERS)
+
+locate: $(VENV)/installed-test  ## how often the first diverging node is named, over 200 mutations
+	@$(PY) -m tests.parity.localisation 200 0
 
 clean:  ## remove the environment and everything that was built or fetched
 	rm -rf $(VENV) .cache .hypothesis .pytest_cache .ruff_cache build dist *.egg-info

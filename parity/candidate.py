@@ -87,6 +87,16 @@ class Candidate:
         session = self._session(optimize, self.path, optimize=optimize)
         return self._worker.run(session, self._feeds(self.graph.inputs, inputs))
 
+    def run_without(self, inputs: Sequence[Any], passes: Sequence[str]) -> list[Any]:
+        """What the run time gives with all of its optimizer but some passes; raises as `run`."""
+        session = self._worker.load(
+            self.path, optimize=True, settings=self._settings, disabled=tuple(passes)
+        )
+        try:
+            return self._worker.run(session, self._feeds(self.graph.inputs, inputs))
+        finally:
+            self._worker.unload(session)
+
     def observe(self, inputs: Sequence[Any]) -> dict[Value, Any]:
         """Every value of the main graph as the run time computes it, optimizations off."""
         if self._instrumented is None:

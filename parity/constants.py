@@ -7,6 +7,7 @@ rewritten when it occurs nowhere among the reference's constants and is not shor
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from isomorph.parity.noise import is_short
 from isomorph.parity.tolerance.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from isomorph.ir.graph import Op, Value
 
@@ -82,16 +83,31 @@ class Rewritten:
             for name, value in _float_attributes(op)
             if self._mask(np.asarray(value, np.float64)).any()
         ]
-        self.count = sum(1 for w in weights(graph) if self._of(w) is not None) + len(
-            self._attributes
-        )
+
+    @cached_property
+    def count(self) -> int:
+        """How many weights and attributes have such numbers."""
+        of_weights = sum(1 for w in weights(self._graph) if self._of(w) is not None)
+        return of_weights + len(self._attributes)
 
     def run(self, program: Program, inputs: list[Any], seed: int) -> list[Any]:
         """The candidate's outputs with its rewritten constants perturbed by one rounding each."""
         rng = np.random.default_rng(seed)
         if self._attributes:
             program = Program(self._moved_attributes(rng), wide=True)
+        return program.run(inputs, change=self._change(rng))
 
+    def changing(self, seed: int) -> Callable[[Value, Any], Any]:
+        """A hook of `Program.run` that perturbs rewritten weights by one rounding each."""
+        return self._change(np.random.default_rng(seed))
+
+    def moved(self, op: Op, seed: int) -> Op:
+        """An op with its rewritten attributes at a neighbour each."""
+        rng = np.random.default_rng(seed)
+        found = {name: self._neighbours(value, rng) for name, value in _float_attributes(op)}
+        return op.with_attributes({**op.attributes, **found}) if found else op
+
+    def _change(self, rng: np.random.Generator) -> Callable[[Value, Any], Any]:
         def change(value: Value, array: Any) -> Any:
             weight = value.weight
             if weight is None and value.producer is not None and value.producer.type == "Constant":
@@ -103,7 +119,7 @@ class Rewritten:
             factor = 1 + rng.uniform(-unit, unit, mask.shape)
             return np.asarray(array) * np.where(mask, factor, 1.0)
 
-        return program.run(inputs, change=change)
+        return change
 
     def _of(self, weight: Weight) -> tuple[np.ndarray, float] | None:
         """Which elements of a weight were rewritten, and the roundoff of its dtype."""
@@ -120,18 +136,27 @@ class Rewritten:
     def _mask(self, array: np.ndarray, bits: int = 64) -> np.ndarray:
         whole = WHOLE_SINGLE if bits == 32 else 2.0**53
         short = is_short(array, whole) if bits > 16 else _is_very_short(array)
-        return ~np.isin(array, self._known) & ~short
+        return ~_is_among(array, self._known) & ~short
 
     def _moved_attributes(self, rng: np.random.Generator) -> Graph:
         moved, _ = copy_graph(self._graph)
         ops = [op for _, op in moved.walk()]
         for index, name in self._attributes:
-            value = np.asarray(ops[index].attributes[name], np.float64)
-            array = np.where(self._mask(value), _neighbour(value, rng), value)
-            ops[index].attributes[name] = (
-                tuple(float(v) for v in array) if array.ndim else float(array)
-            )
+            ops[index].attributes[name] = self._neighbours(ops[index].attributes[name], rng)
         return moved
+
+    def _neighbours(self, attribute: Any, rng: np.random.Generator) -> Any:
+        value = np.asarray(attribute, np.float64)
+        array = np.where(self._mask(value), _neighbour(value, rng), value)
+        return tuple(float(v) for v in array) if array.ndim else float(array)
+
+
+def _is_among(array: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Which elements are among numbers that are sorted: `np.isin` would sort these each time."""
+    if not known.size:
+        return np.zeros(array.shape, bool)
+    at = np.minimum(np.searchsorted(known, array), known.size - 1)
+    return np.asarray(known[at] == array)
 
 
 def _is_very_short(array: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import locate, weak
 from isomorph.parity.arrays import is_float
+from isomorph.parity.case import Failure
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.drawn import Drawn
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
@@ -59,8 +60,8 @@ class Court:
         outputs, nodes: tallies.
         excused: whether a finding of an output is told, but counts as no failure.
         cases, refused, judged: counts.
-        failing: cases with a FAIL, each with the reason.
-        suspect: cases with a SUSPECT.
+        failing, suspect: cases with a FAIL or a SUSPECT, each with the reason.
+        moved: cases where the run time's optimizer makes a difference that is known.
         unsteady: why the reference is no function of its inputs; empty when it is.
         died: whether some case killed the run time's process.
         dims: sizes that were compared, by symbol, and how often.
@@ -74,8 +75,7 @@ class Court:
         self.excused: Callable[[int, str], bool] | None = None
         self.nodes: dict[Op, Tally] = {}
         self.cases = self.refused = self.judged = 0
-        self.failing: list[tuple[Case, str]] = []
-        self.suspect: list[tuple[Case, str]] = []
+        self.failing, self.suspect, self.moved = (list[Failure]() for _ in range(3))
         self.dims: dict[str, Counter[int]] = {}
         self.notes: dict[str, None] = {}
         self.refusals: dict[str, str] = {}
@@ -86,8 +86,7 @@ class Court:
         self._trace: TracedReference | None = None
         self._traced = False
         self._types: list[Type | None] | None = None
-        self.died = False
-        self.unsteady = ""
+        self.died, self.unsteady = False, ""
         self._judged_case: Case | None = None
         self._explained = False
         self._seconds = 0.0
@@ -112,7 +111,7 @@ class Court:
             wanted = found
         except RefusedError as error:
             if error.by_trace:
-                self._fail(case, str(error))
+                self._fail(case, str(error), "trace")
                 return True
             no_reference = str(error)
         started = time.monotonic()
@@ -139,7 +138,7 @@ class Court:
                 self.note(f"RUNTIME: on inputs that both models refuse, {error}")
                 return self._refused(case, no_reference, no_candidate, str(error))
             self.died = True
-            self._fail(case, f"{error} on these inputs")
+            self._fail(case, f"{error} on these inputs", "died")
             return True
         if wanted is None:
             self._refuse("reference", no_reference)
@@ -160,7 +159,7 @@ class Court:
         try:
             self._judge(case, wanted, got, plain, values)
         except BudgetError:
-            if not self.failing or self.failing[-1][0] is not case:
+            if not self.failing or self.failing[-1].case is not case:
                 self._withdraw(case)
                 raise
         return True
@@ -193,15 +192,14 @@ class Court:
         values: dict[Any, Any] | None,
     ) -> None:
         if len(wanted) != len(plain):
-            self._fail(
-                case, f"the reference returns {len(wanted)} outputs, the candidate {len(plain)}"
-            )
+            words = f"the reference returns {len(wanted)} outputs, the candidate {len(plain)}"
+            self._fail(case, words, "structure")
             return
         broken, odd = self._structure(case, wanted, got, plain)
         if len(broken) < len(plain):
             for index, finding in enumerate(self._compared(case, wanted, got, plain)):
                 if index not in broken:
-                    self._output(case, index, finding, "same")
+                    self._output(case, index, finding, "weak" if self.reference.weaker else "same")
         if values is not None and self._judged_case is not case:
             self._judge_nodes(case, values)
         self._measure(case, wanted, plain, broken | odd | self._drawn.outputs)
@@ -212,14 +210,15 @@ class Court:
             if 0 in case.dims.values():
                 self.note(f"RUNTIME: optimized, onnxruntime refuses a size of 0: {error}")
             else:
-                self._fail(case, f"optimized, onnxruntime refuses what it otherwise takes: {error}")
+                words = f"optimized, onnxruntime refuses what it otherwise takes: {error}"
+                self._fail(case, words, "refused", optimize=True)
             return
         except WorkerDiedError as error:
             if 0 in case.dims.values():
                 self.note(f"RUNTIME: optimized, at a size of 0, {error}")
                 return
             self.died = True
-            self._fail(case, f"optimized: {error} on these inputs")
+            self._fail(case, f"optimized: {error} on these inputs", "died", optimize=True)
             return
         for index, finding in enumerate(
             compare_optimized(
@@ -384,13 +383,13 @@ class Court:
                 return False
             if self._judged_case is not case:
                 return False
-        return not self.failing or self.failing[-1][0] is not case
+        return not self.failing or self.failing[-1].case is not case
 
     def _judge_nodes(self, case: Case, values: dict[Any, Any]) -> None:
         started, budget = time.monotonic(), current()
         self._judged_case = case
         self._explained = False
-        first: list[Divergence] = []
+        first: list[tuple[Op, Divergence]] = []
 
         def sink(op: Op, finding: Finding) -> None:
             tally = self.nodes.get(op)
@@ -401,9 +400,10 @@ class Court:
             self._explained |= finding.status in EXPLAINED
             if finding.status is Status.FAIL:
                 if not first:
-                    first.append(locate.divergence(op, finding.reason))
+                    first.append((op, locate.divergence(op, finding.reason)))
             elif finding.status is Status.SUSPECT:
-                self.suspect.append((case, f"{locate.node_name(op)}: {finding.reason}"))
+                words = f"{locate.node_name(op)}: {finding.reason}"
+                self.suspect.append(Failure(case, words, "well", op=op))
             elif finding.reason.startswith("not judged"):
                 self.note(f"{op.type} {locate.node_name(op)!r} was {finding.reason}")
 
@@ -421,28 +421,34 @@ class Court:
         self.judged += case.count if self._judged_case is case else 0
         self.judging_seconds += time.monotonic() - started
         if first:
-            self.divergence = self.divergence or first[0]
-            self.failing.append((case, f"{first[0]}: {first[0].reason}"))
+            op, place = first[0]
+            self.divergence = self.divergence or place
+            self.failing.append(Failure(case, f"{place}: {place.reason}", "well", op=op))
 
-    def _output(self, case: Case, index: int, finding: Finding, question: str) -> None:
+    def _output(self, case: Case, index: int, finding: Finding, kind: str) -> None:
         tally = self.outputs[index]
+        question = "same" if kind in {"weak", "trace"} else kind
         tally.add(finding, question, hostile=case.hostile)
         if self.excused is not None and self.excused(index, question):
             return
+        words = f"output {tally.name}: {finding.reason}"
+        made = Failure(case, words, kind, index, optimize=kind == "optimized")
         if finding.status is Status.FAIL:
-            self._remember(case, f"output {tally.name}: {finding.reason}")
+            self._remember(made)
         elif finding.status is Status.SUSPECT:
-            self.suspect.append((case, f"output {tally.name}: {finding.reason}"))
+            self.suspect.append(made)
+        elif finding.status is Status.RUNTIME and made.optimize:
+            self.moved.append(made)
 
-    def _fail(self, case: Case, reason: str) -> None:
+    def _fail(self, case: Case, reason: str, kind: str, *, optimize: bool = False) -> None:
         self._accept(case)
         for tally in self.outputs:
             tally.add(Finding(Status.FAIL, reason), "same", hostile=case.hostile)
-        self._remember(case, reason)
+        self._remember(Failure(case, reason, kind, optimize=optimize))
 
-    def _remember(self, case: Case, reason: str) -> None:
-        if not self.failing or self.failing[-1][0] is not case:
-            self.failing.append((case, reason))
+    def _remember(self, failure: Failure) -> None:
+        if not self.failing or self.failing[-1].case is not failure.case:
+            self.failing.append(failure)
 
     def _accept(self, case: Case) -> None:
         self.cases += case.count
@@ -467,7 +473,8 @@ class Court:
             self._refuse("run time", no_runtime)
             return False
         shown = ", ".join(f"{n} = {s}" for n, s in case.dims.items()) or "these inputs"
-        self._fail(case, f"the reference accepts {shown}, the candidate does not: {no_runtime}")
+        words = f"the reference accepts {shown}, the candidate does not: {no_runtime}"
+        self._fail(case, words, "same" if no_candidate else "refused")
         return True
 
     def _reference_refused(self, case: Case) -> str:
@@ -479,10 +486,8 @@ class Court:
             if self._beside is None:
                 self._beside = self.candidate.beside(model)
             self._beside.run(case.inputs, optimize=False)
-        except RunError as error:
-            return str(error)
-        except (IsomorphError, TypeError, ValueError):
-            return ""
+        except (IsomorphError, TypeError, ValueError) as error:
+            return str(error) if isinstance(error, RunError) else ""
         return ""
 
     def close(self) -> None:

@@ -10,8 +10,9 @@ from isomorph.ir.budget import BudgetError, Limits, bounded, weight_bytes
 from isomorph.ir.dice import Dice, rolling
 from isomorph.ir.errors import IsomorphError
 from isomorph.parity import locate, reduce, replay, structure
+from isomorph.parity.blame import blame, optimizer
 from isomorph.parity.candidate import Candidate
-from isomorph.parity.case import Case
+from isomorph.parity.case import Case, smallest
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.court import Court
 from isomorph.parity.demands import Demands, refuse_looser
@@ -77,6 +78,7 @@ def verify(
     samples: Sequence[Sequence[Any]] = (),
     names: bool = True,
     replay_folder: str | Path | None = None,
+    reducing: float = reduce.SECONDS,
     progress: Progress | None = None,
     worker: Worker | None = None,
     limits: Limits | None = None,
@@ -108,6 +110,7 @@ def verify(
         samples: sets of inputs of the user's own, tried first.
         names: whether names of inputs and outputs count.
         replay_folder: where to keep a failing case; a new temporary folder by default.
+        reducing: seconds that making it small may take; it is kept whole where that is 0.
         progress: told now and then what is going on.
         worker: the process that runs onnxruntime; one is shared by default.
         limits: what evaluating the models on one set of inputs may cost, before both models'
@@ -164,11 +167,14 @@ def verify(
                 elif not unusable:
                     run.go(samples)
                 verdict = run.verdict(problems, time.monotonic() - started)
-                if verdict.exit_code in {3, 4}:
-                    verdict = run.with_replay(verdict, replay_folder)
+                verdict = run.accounted(verdict, replay_folder, reducing)
             finally:
                 run.court.close()
     return verdict
+
+
+def _noted(verdict: Verdict, note: str) -> Verdict:
+    return replace(verdict, notes=(*verdict.notes, note))
 
 
 def _silent(_: str) -> None:
@@ -274,17 +280,39 @@ class _Run(Summary):
             notes=self.told(),
         )
 
-    def with_replay(self, verdict: Verdict, folder: str | Path | None) -> Verdict:
-        """The verdict with a folder that fails on its own, when a case failed."""
+    def accounted(self, verdict: Verdict, folder: str | Path | None, reducing: float) -> Verdict:
+        """The verdict with who is to blame, and a folder that fails on its own."""
         found = self.court.failing or self.court.suspect
-        if not found:
-            return verdict
-        case, reason = reduce.smallest(found)
-        runs = not self.court.died
-        source = self.court.reference
+        if not found or verdict.exit_code not in {3, 4}:
+            return self.explained(verdict, reducing)
+        failure, source = smallest(found), self.court.reference
+        self.say("verify: making the failure small")
         with bounded(self.limits):
-            path = replay.write(source, self.model, case, verdict, reason, folder, runs=runs)
+            small = reduce.reduced(failure, source, self.model, reducing)
+        try:
+            with bounded(self.limits):
+                who = blame(failure, small, self.model, verdict.first_divergence)
+                verdict = replace(verdict, blame=who)
+        except BudgetError as error:
+            verdict = _noted(verdict, f"who is at fault was not asked to the end: {error}")
+        with bounded(self.limits):
+            if small is None:
+                path = replay.write(source, self.model, failure, verdict, folder)
+            else:
+                path = small.write(failure, verdict, folder)
         return replace(verdict, replay=path)
+
+    def explained(self, verdict: Verdict, reducing: float) -> Verdict:
+        """The verdict with the passes of the run time's optimizer that are known to differ."""
+        if not self.court.moved or reducing <= 0:
+            return verdict
+        failure = smallest(self.court.moved)
+        try:
+            with bounded(self.limits):
+                who = optimizer(failure, self.model, failure.case.inputs, None)
+        except BudgetError as error:
+            return _noted(verdict, f"the optimizer's pass was not found: {error}")
+        return replace(verdict, blame=who)
 
     # -- cases ------------------------------------------------------------------------------
 
@@ -433,6 +461,6 @@ class _Run(Summary):
         source = self.court.reference
         if not isinstance(source, GraphReference) or self.model.inexact:
             return None
-        case = reduce.smallest(self.court.failing)[0]
+        case = smallest(self.court.failing).case
         with bounded(self.limits):
             return locate.first_difference(source.graph, self.model.graph, case.inputs)

@@ -71,7 +71,7 @@ class Summary:
         if problems:
             return Status.FAIL, problems[0]
         if self.lossy and court.failing:
-            return Status.FAIL, court.failing[0][1]
+            return Status.FAIL, court.failing[0].reason
         counted = [j for j in (*outputs, *nodes) if not j.waived and not self._lost(j)]
         status = Status.PASS
         for judged in counted:
@@ -100,7 +100,7 @@ class Summary:
 
     def _only_at_zero(self) -> str:
         """What to add where every failing case has a size of 0 and other sizes were compared."""
-        failing = [case.dims for case, _ in self.court.failing]
+        failing = [f.case.dims for f in self.court.failing]
         for name, sizes in self.court.dims.items():
             if len(sizes) > 1 and failing and all(d.get(name) == 0 for d in failing):
                 text = next(s.with_range(name, "1..") for s in self.specs if name in s.symbols())

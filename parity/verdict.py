@@ -84,12 +84,20 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The first node, in order of evaluation, whose result is wrong."""
+    """The first node, in order of evaluation, whose result is wrong.
+
+    Attributes:
+        node, op: its name and operator.
+        where: `file:line` in the user's source, empty when unknown.
+        reason: what is wrong, with both values.
+        instead: the reference's node in its place, when that is another operator.
+    """
 
     node: str
     op: str
     where: str
     reason: str = ""
+    instead: str = ""
 
     def __str__(self) -> str:
         return f"{self.op} {self.node!r}" + (f" at {self.where}" if self.where else "")
@@ -124,6 +132,36 @@ class Measured:
         return text if self.max_loss is None else f"{text}, {self.max_loss:g} allowed"
 
 
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Who is at fault.
+
+    Attributes:
+        who: `exporter` (the file is another function, front end and passes included), `kernel`
+            (the run time computes a node badly, refuses it, or dies), `optimizer` (the run time's),
+            or `oracle` (our own float64 evaluation).
+        node: operator and name, where one is known.
+        where: `file:line` in the user's source, empty when unknown.
+        reason: what is wrong, with both values.
+        passes: of the optimizer, by the names that `disabled_optimizers` takes; without the first,
+            the difference is gone.
+        values: what each witness gives, at the element where they differ most.
+    """
+
+    who: str
+    node: str = ""
+    where: str = ""
+    reason: str = ""
+    passes: tuple[str, ...] = ()
+    values: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __str__(self) -> str:
+        who = f"{self.who} ({', '.join(self.passes)})" if self.passes else self.who
+        node = f", {self.node}" + (f" at {self.where}" if self.where else "") if self.node else ""
+        said = "; ".join(f"{name} {value}" for name, value in self.values.items())
+        return f"{who}{node}: {self.reason}" + (f" [{said}]" if said else "")
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of `verify`.
@@ -135,6 +173,7 @@ class Verdict:
         nodes: one entry per node of the candidate that was judged.
         structure: differences in number, names, order, dtypes, shapes or kinds.
         first_divergence: where the candidate first goes wrong, when it was found.
+        blame: who is at fault, of what is wrong or what the run time's optimizer changes.
         cases: how many inputs were compared.
         wanted: how many were asked for.
         refused: how many generated inputs both models refused.
@@ -154,6 +193,7 @@ class Verdict:
     nodes: tuple[Judged, ...] = ()
     structure: tuple[str, ...] = ()
     first_divergence: Divergence | None = None
+    blame: Blame | None = None
     cases: int = 0
     wanted: int = 0
     refused: int = 0
@@ -231,8 +271,12 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield f"  structure: {problem}"
     if verdict.first_divergence is not None:
         yield f"  first divergence: {verdict.first_divergence}"
+        if verdict.first_divergence.instead:
+            yield f"      the reference has {verdict.first_divergence.instead} in its place"
         if verdict.first_divergence.reason:
             yield f"      {verdict.first_divergence.reason}"
+    if verdict.blame is not None:
+        yield f"  blame: {verdict.blame}"
     for judged in verdict.outputs:
         yield f"  output {judged}"
     yield from _nodes(verdict.nodes)

@@ -27,7 +27,13 @@ def caught(reference: Any, candidate: Path, folder: Path, **options: Any) -> lis
     reasons = []
     for seed in SEEDS:
         verdict = verify(
-            reference, candidate, cases=CASES, seed=seed, replay_folder=folder / "replay", **options
+            reference,
+            candidate,
+            cases=CASES,
+            seed=seed,
+            replay_folder=folder / "replay",
+            reducing=0,
+            **options,
         )
         assert verdict.status is Status.FAIL, f"seed {seed}: {verdict}"
         assert verdict.exit_code == 3
