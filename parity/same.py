@@ -71,10 +71,10 @@ class Same:
             tolerance_of(op) in JUMPING or jumps(op) for _, op in candidate.graph.walk()
         ) or not isinstance(reference, GraphReference)
         sides = [candidate.graph.outputs]
-        if isinstance(reference, GraphReference):
+        if isinstance(reference, GraphReference) and len(reference.graph.outputs) == len(sides[0]):
             sides.append(reference.graph.outputs)
-        self._sign_matters = [all(map(_exact_upstream, v)) for v in zip(*sides, strict=False)]
-        self._apart = [all(map(_sums_nothing, v)) for v in zip(*sides, strict=False)]
+        self._sign_matters = [all(map(_exact_upstream, v)) for v in zip(*sides, strict=True)]
+        self._apart = [all(map(_sums_nothing, v)) for v in zip(*sides, strict=True)]
 
     def compare(
         self, inputs: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]
@@ -98,7 +98,7 @@ class Same:
 
     def apart(self, output: int) -> bool:
         """Whether nothing is summed before an output, on either side."""
-        return self._apart[output]
+        return isinstance(self.reference, GraphReference) and self._apart[output]
 
     def rewritten(self) -> Rewritten:
         """The candidate's constants that are not the reference's."""

@@ -13,7 +13,7 @@ from isomorph.ir.types import DType
 from isomorph.parity import constants, wide
 from isomorph.parity.arrays import is_float
 from isomorph.parity.noise import Perturbation
-from isomorph.parity.structure import Port, ports
+from isomorph.parity.structure import Port, keeps, ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,7 +111,12 @@ class GraphReference:
         return self._outputs
 
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
-        return refusing(lambda: self.program.run(inputs))
+        """Outputs in float64; inputs that make it break what it states itself are refused."""
+        found = refusing(lambda: self.program.run(inputs))
+        for port, value in zip(self._outputs, found, strict=True):
+            if not keeps(port.type, value):
+                raise RefusedError(f"it states {port}, and gives a shape of {np.shape(value)}")
+        return found
 
     def narrow(self, inputs: Sequence[Any]) -> list[Any]:
         if self._narrow is None:

@@ -136,6 +136,12 @@ def observed(stated: Type | None, kind: Type | None, wanted: Any, got: Any) -> s
     return ""
 
 
+def keeps(stated: Type | None, value: Any) -> bool:
+    """Whether a value has the rank and the sizes that its type states."""
+    shape = _shape_held(stated)
+    return shape is None or all(_fits(shape, np.shape(have)) for _, have in leaves(value))
+
+
 def _tensor(dtype: DType | None, shape: tuple[int, ...], got: Any) -> str:
     if not is_tensor(got):
         return f"it is a {type(got).__name__}, the reference returns a tensor"

@@ -75,8 +75,12 @@ def split(ctx: Context) -> Types:
         numbers = [s for s in sizes if isinstance(s, int)]
         if isinstance(whole, int) and len(numbers) == count and sum(numbers) != whole:
             raise ctx.error(f"sizes {sizes} do not add up to {whole}")
-    elif shape[axis] is not None:
-        sizes = equal_parts(shape[axis], ctx.attr("num_outputs", count))  # type: ignore[arg-type]
+    else:
+        parts = ctx.attr("num_outputs", count)
+        if parts != count:
+            raise ctx.error(f"num_outputs is {parts}, but it has {count} outputs")
+        if shape[axis] is not None:
+            sizes = equal_parts(shape[axis], parts)  # type: ignore[arg-type]
     elements = ctx.dims(0)
     at: Dim = 0
     for index, part in enumerate(sizes[:count]):

@@ -40,7 +40,9 @@ def _split(call: Call, x: np.ndarray, split: Any = None) -> tuple[np.ndarray, ..
     axis = call.attr("axis", 0)
     sizes = call.attr("split") if split is None else split
     if sizes is None:
-        sizes = equal_parts(x.shape[axis], call.attr("num_outputs", call.outputs))
+        if call.attr("num_outputs", call.outputs) != call.outputs:
+            raise ValueError(f"num_outputs is {call.attr('num_outputs')}, not {call.outputs}")
+        sizes = equal_parts(x.shape[axis], call.outputs)
     if sum(ints(sizes)) != x.shape[axis] or min(ints(sizes), default=0) < 0:
         raise UnsupportedError(f"{call.op}: sizes {ints(sizes)} do not fit dim {x.shape[axis]}")
     ends = np.cumsum(ints(sizes))

@@ -32,6 +32,11 @@ REGRESSIONS: dict[str, Callable[[], bytes]] = {
     "an attribute names no element type": lambda: text("""
         g (float[2] x) => (float[2] y) { y = Cast <to = 256> (x) }
     """),
+    "more outputs are counted than there are": lambda: text("""
+        g (float[2, 8] x) => (float[2, 4] y, float[2, 4] z) {
+            y, z = Split <axis = 1, num_outputs = 4611686018427387904> (x)
+        }
+    """),
     "operands of which no type is stated do not fit": lambda: text("""
         g (float[2] x, int64[2] i) => (float[2] y) { h = Exp(x)  k = Abs(i)  y = Add(h, k) }
     """),
