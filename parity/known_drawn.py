@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.parity.arrays import is_double
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.n
     single = _whole_beyond(operands, SINGLE_INTEGERS)
     match op.type:
         case "Gather" if got.dtype.kind in "OUST" and (got == _first_of_block(op, operands)).all():
-            return "Gather of strings copies the first of each block alone [gather.cc, measured]"
+            return words("gather-texts")
         case "OneHot" if _is_moved_one_hot(op, operands, got):
             return "OneHot adds the depth before it cuts fractions off [onehot.cc, measured]"
         case "MaxRoiPool" if _is_lowest(got, wanted):
@@ -41,13 +42,13 @@ def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.n
         case "Shrink" if got.dtype.kind in "iu" and single:
             return "Shrink of integers is computed in float32: wrong beyond 2²⁴ [measured]"
         case "Sign" if got.dtype.itemsize == 2 and _is_zero_of_nan(operands, got, wanted):
-            return "Sign of NaN is 0 for 16-bit floats, NaN for others [sign.cc, measured]"
+            return words("sign-nan")
         case "ReduceMean" if got.dtype.kind == "i" and _whole_beyond(operands, DOUBLE_INTEGERS):
             return "ReduceMean of integers is computed in float64: wrong beyond 2⁵³ [measured]"
         case "MaxUnpool" if len(operands) > 2:
             made = _in_stated_shape(operands, got.shape)
             if made is not None and (made == got).all():
-                return "MaxUnpool counts places in output_shape, not before it is padded [measured]"
+                return words("unpool-indices")
             return ""
         case _:
             return ""
@@ -60,7 +61,7 @@ def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
     if reduces and 0 in given and 0 in got and _keeps(got, given):
         return "reductions of nothing keep dims of their operand [reduction_ops.cc, measured]"
     if op.key == ("", "NonZero") and not given and got[:1] == (1,):
-        return "NonZero of a scalar counts it as a vector of one [nonzero_op.cc, measured]"
+        return words("nonzero-scalar")
     return ""
 
 
@@ -88,7 +89,7 @@ def explain(
         if op.type == "Shrink" and unit.u < SINGLE:
             size = np.abs(x) + abs(float(op.attr("bias", 0.0)))
             close = np.abs(got - truth) <= 4 * SINGLE * size
-            return close, "Shrink of float64 is computed in float32 [shrink.cc, measured]"
+            return close, words("shrink-constants")
         if op.type == "LRN" and x.ndim > 1:
             return _sliding(
                 op, x, got, truth, unit
@@ -103,16 +104,18 @@ def explain(
         deviation = np.sqrt(x.var(axes, keepdims=True))
         lost = np.broadcast_to(deviation * deviation < x.size * unit.tiny / unit.u, x.shape)
         close = np.abs(got - truth) <= 4 * np.abs(truth) * MVN_EPSILON / deviation
-        words = "MeanVarianceNormalization divides by the deviation without 1e-9 [measured]"
-        return lost | close, words
+        return (
+            lost | close,
+            "MeanVarianceNormalization divides by the deviation without 1e-9 [measured]",
+        )
     axis = -1 if op.domain else int(op.attr("axis", -1))
     squares_add_up = op.attr("norm") == "L2" if op.domain else op.attr("p", 2) == 2
     if x.ndim == 0 or not x.size or not squares_add_up:
         return nothing, ""
     squares = (x * x).max(axis, keepdims=True)
     lost = (squares < x.shape[axis] * unit.tiny / unit.u) | (squares > unit.top / 4 / x.shape[axis])
-    words = f"{op.type} adds squares that leave the range of the type [measured]"
-    return np.broadcast_to(lost, got.shape) if got.shape == x.shape else nothing, words
+    said = f"{op.type} adds squares that leave the range of the type [measured]"
+    return np.broadcast_to(lost, got.shape) if got.shape == x.shape else nothing, said
 
 
 def _sliding(op: Op, x: np.ndarray, got: np.ndarray, truth: np.ndarray, unit: Unit) -> np.ndarray:

@@ -305,7 +305,6 @@ ENTRIES = (
                 f64(0.9),
             ),
         ),
-        judged="FAIL",
         limited=True,
     ),
     Divergence(
@@ -316,7 +315,6 @@ ENTRIES = (
         "Sign-13 of float16 is that of float32, which onnxruntime makes NaN",
         "onnxruntime/core/providers/cpu/math/sign.cc, measured",
         (_unary("Sign", f16(NAN), Gives((f16(0),)), f16(NAN)),),
-        judged="FAIL",
         limited=True,
     ),
     Divergence(
