@@ -9,7 +9,7 @@ EXTRAS ?= test
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types unit check-generated coverage divergences models bench \
-  conformance reexport fuzz fuzz-graphs sweep locate clean
+  conformance reexport alarms fuzz fuzz-graphs sweep locate clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -78,6 +78,9 @@ conformance: $(VENV)/installed-test  ## every node case of onnx's own suite, thr
 
 reexport: $(VENV)/installed-test  ## every node case of that suite, written for every opset
 	@$(PY) -m tests.backend.reexport
+
+alarms: $(VENV)/installed-test  ## right models against themselves: nothing may be called wrong
+	@$(PY) -m tests.parity.alarms
 
 fuzz: $(VENV)/installed-test  ## 200,000 mutated model files, read, shown, optimized and written
 	@$(PY) -m tests.fuzz 200000 0
