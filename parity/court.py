@@ -20,10 +20,11 @@ from isomorph.parity.drawn import Drawn
 from isomorph.parity.endtoend import compare_optimized, finite_where_expected
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, formed_otherwise, type_of
-from isomorph.parity.nearness import changed, distance, misplaced
+from isomorph.parity.nearness import distance, misplaced
 from isomorph.parity.nodes import judge_nodes
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, RefusedError
+from isomorph.parity.steady import wavers
 from isomorph.parity.structure import is_fixed, observed
 from isomorph.parity.tally import EXPLAINED, Tally
 from isomorph.parity.tolerance.units import Unit
@@ -105,7 +106,7 @@ class Court:
         disputes: list[Finding] = []
         try:
             found = self.reference.wide(case.inputs)
-            if not self.cases and self._changes(case, found):
+            if not self.cases and self._changes(case):
                 return True
             disputes = self.reference.disputes(case.inputs, found)
             wanted = found
@@ -250,14 +251,9 @@ class Court:
             return self._same.compare(case.inputs, traced.wide(case.inputs), got)
         return found or weak.compare(self.candidate, case.inputs, wanted, plain)
 
-    def _changes(self, case: Case, found: Sequence[Any]) -> bool:
+    def _changes(self, case: Case) -> bool:
         """Whether a function gives something else when it is asked again."""
-        if not isinstance(self.reference, FunctionReference):
-            return False
-        again = self.reference.wide(case.inputs)
-        if len(found) == len(again) and not any(
-            changed(a, b) for a, b in zip(found, again, strict=True)
-        ):
+        if self.draws or not wavers(self.reference, case.inputs):
             return False
         self.unsteady = (
             f"the reference {self.reference.name} gives different results on the same input "

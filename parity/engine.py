@@ -139,6 +139,8 @@ def verify(
         raise TypeError(f"verify() got an unexpected keyword argument {next(iter(others))!r}")
     if cases < 1:
         raise IsomorphError(f"cases {cases}: a number of 1 or more is expected")
+    if seed < 0:
+        raise IsomorphError(f"seed {seed}: a number of 0 or more is expected")
     question = Question.of(metric, data, max_loss, higher=higher_is_better)
     settings = Settings.of(session_options, providers, custom_ops)
     if profile not in PROFILES:
@@ -157,6 +159,8 @@ def verify(
         unusable = bool(problems) and len(source.inputs) != len(model.inputs)
         if source.outputs is not None:
             problems += structure.declared("output", source.outputs, model.outputs, names=names)
+        if isinstance(source, GraphReference):
+            problems += structure.narrowed(source.graph, model.graph)
         allowed = (limits or Limits()).of(weight_bytes(source.graph) + weight_bytes(model.graph))
         with bounded(Limits(None, allowed.memory)), rolling(Dice(source.graph, model.graph)):
             run = _Run(source, model, cases, seed, profile, budget, say, allowed, driver)

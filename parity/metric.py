@@ -108,7 +108,7 @@ class Question:
         name = _name(self.metric)
         try:
             found = self.metric(outputs, dict(self.data))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise MetricError(
                 f"metric {name} fails at {_place(error)}: {type(error).__name__}: {error}"
             ) from error
@@ -207,7 +207,7 @@ def _name(metric: Any) -> str:
     return getattr(metric, "__name__", type(metric).__name__)
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     frames = reversed(traceback.extract_tb(error.__traceback__))
     own = (f"{f.filename}:{f.lineno}" for f in frames if not is_foreign(f.filename))
     return next(own, "an unknown line")

@@ -251,5 +251,5 @@ def refusing(call: Callable[[], Any]) -> Any:
         return call()
     except (BudgetError, MemoryError, RecursionError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RefusedError(f"{type(error).__name__}: {error}") from error

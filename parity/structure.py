@@ -19,11 +19,12 @@ from isomorph.ir.types import (
 )
 from isomorph.parity.arrays import is_tensor
 from isomorph.parity.leaves import difference_of_form, leaves
+from isomorph.parity.tolerance.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from isomorph.ir.graph import Value
+    from isomorph.ir.graph import Graph, Op, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,43 @@ def observed(stated: Type | None, kind: Type | None, wanted: Any, got: Any) -> s
         if problem:
             return f"element {place}: {problem}" if place else problem
     return ""
+
+
+def narrowed(reference: Graph, candidate: Graph) -> list[str]:
+    """Casts of a candidate to floats that are narrower than all that the reference holds.
+
+    In float64 they round nothing, and each is well computed: only this tells of such a loss.
+    """
+    held = max(map(_roundoff, _dtypes(reference)), default=0.0)
+    found: dict[str, None] = {}
+    for _, op in candidate.walk():
+        dtype = _cast_to(op)
+        if held and dtype is not None and _roundoff(dtype) > held:
+            found[
+                f"{op.where} casts to {dtype}, and nothing in the reference is so narrow: a loss, "
+                "which --metric judges if it is meant"
+            ] = None
+    return list(found)
+
+
+def _dtypes(graph: Graph) -> Iterator[DType]:
+    values = list(graph.inputs)
+    for _, op in graph.walk():
+        values += [*op.operands, *op.results]
+        if (dtype := _cast_to(op)) is not None:
+            yield dtype
+    for value in values:
+        if (tensor := innermost(value.type)) is not None:
+            yield tensor.dtype
+
+
+def _cast_to(op: Op) -> DType | None:
+    return DType(op.attr("to")) if op.key == ("", "Cast") else None
+
+
+def _roundoff(dtype: DType) -> float:
+    """The unit roundoff of a float type; 0 of what is none."""
+    return Unit.of(dtype).u if dtype.is_float else 0.0
 
 
 def keeps(stated: Type | None, value: Any) -> bool:

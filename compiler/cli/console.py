@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -22,6 +22,11 @@ SCHEMA_VERSION = 1
 def emit(document: dict[str, Any]) -> None:
     """Print the one JSON document."""
     print(json.dumps(document, indent=2, default=str, allow_nan=False))
+
+
+def aside() -> redirect_stdout[TextIO]:
+    """What a user's model prints while it is run goes to standard error: ours is the output."""
+    return redirect_stdout(sys.stderr)
 
 
 def tell(text: object, *, error: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isomorph.cli import options
-from isomorph.cli.console import command, emit, tell
+from isomorph.cli.console import aside, command, emit, tell
 from isomorph.cli.guard import guarded
 
 
@@ -57,21 +57,22 @@ def export(
         found = None if any((input, *named)) else resolve(source)
         whole = found if isinstance(found, Path) and not is_torch(found) else None
         graph = (faithful and whole) or graph_of(source, input or (), *named)
-        result = iso.export(
-            graph,
-            output,
-            opset=opset,
-            runtime=runtime,
-            provider=provider,
-            cases=cases,
-            seed=seed,
-            profile=profile,
-            verify=verify,
-            accept_suspect=accept_suspect,
-            faithful=faithful,
-            progress=say,
-            limits=options.limits(max_seconds, max_memory),
-        )
+        with aside():
+            result = iso.export(
+                graph,
+                output,
+                opset=opset,
+                runtime=runtime,
+                provider=provider,
+                cases=cases,
+                seed=seed,
+                profile=profile,
+                verify=verify,
+                accept_suspect=accept_suspect,
+                faithful=faithful,
+                progress=say,
+                limits=options.limits(max_seconds, max_memory),
+            )
         if as_json:
             emit(result.to_json())
             return

@@ -34,7 +34,7 @@ Runtime = Annotated[
 ]
 Provider = Annotated[str, typer.Option(help="Execution provider of the run time.")]
 Cases = Annotated[int, typer.Option(min=1, help="How many inputs to try.")]
-Seed = Annotated[int, typer.Option(help="Seed of the inputs.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the inputs.")]
 Profile = Annotated[
     str, typer.Option(help="Values to draw: ordinary, hostile (NaN, infinities, …), or all.")
 ]

@@ -179,14 +179,14 @@ def _guarded(run: Callable[[], Any], what: str) -> Any:
             return run()
     except IsomorphError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = " ".join(str(error).split())[:200]
         raise SourceError(
             f"{what} fails at {_place(error)}: {type(error).__name__}: {text}"
         ) from error
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """The innermost line of the user's own code that an error passed through."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"

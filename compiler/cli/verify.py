@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from isomorph.cli import options
-from isomorph.cli.console import command, emit
+from isomorph.cli.console import aside, command, emit
 from isomorph.cli.guard import guarded
 
 
@@ -94,31 +94,33 @@ def verify(
         from isomorph.parity.recorded import samples_of
 
         say("read")
-        source = _source(reference, input or ())
+        source, named = _source(reference, input or ())
         candidate = model if device == "cpu" else iso.compile(model, device=device)
-        verdict = iso.verify(
-            source,
-            candidate,
-            inputs=input or (),
-            cases=cases,
-            seed=seed,
-            profile=profile,
-            budget=budget,
-            samples=() if sample is None else samples_of(sample, iso.load(model)),
-            waive=options.pairs("--waive", waive, ": ", "REASON"),
-            max_ulp=options.limit("--max-ulp", max_ulp),
-            max_abs=options.limit("--max-abs", max_abs),
-            metric=_metric(metric),
-            data=data,
-            max_loss=max_loss,
-            higher_is_better=not lower_is_better,
-            session_options=options.pairs("--session-option", session_option, "="),
-            providers=execution_provider or (),
-            custom_ops=custom_ops or (),
-            replay_folder=replay_folder,
-            progress=say,
-            limits=options.limits(max_seconds, max_memory),
-        )
+        with aside():
+            verdict = iso.verify(
+                source,
+                candidate,
+                inputs=input or (),
+                cases=cases,
+                seed=seed,
+                names=named,
+                profile=profile,
+                budget=budget,
+                samples=() if sample is None else samples_of(sample, iso.load(model)),
+                waive=options.pairs("--waive", waive, ": ", "REASON"),
+                max_ulp=options.limit("--max-ulp", max_ulp),
+                max_abs=options.limit("--max-abs", max_abs),
+                metric=_metric(metric),
+                data=data,
+                max_loss=max_loss,
+                higher_is_better=not lower_is_better,
+                session_options=options.pairs("--session-option", session_option, "="),
+                providers=execution_provider or (),
+                custom_ops=custom_ops or (),
+                replay_folder=replay_folder,
+                progress=say,
+                limits=options.limits(max_seconds, max_memory),
+            )
     if as_json:
         emit(verdict.to_json())
     else:
@@ -126,14 +128,16 @@ def verify(
     raise typer.Exit(verdict.exit_code)
 
 
-def _source(reference: str, inputs: list[str] | tuple[()]) -> Any:
+def _source(reference: str, inputs: list[str] | tuple[()]) -> tuple[Any, bool]:
+    """What a reference stands for, and whether it has names of its own: a function has none."""
     from isomorph.cli.source import graph_of, resolve
     from isomorph.parity.recorded import is_recording
 
     if is_recording(reference):
-        return Path(reference)
+        return Path(reference), True
     found = resolve(reference)
-    return graph_of(reference, inputs) if isinstance(found, Path) or inputs else found
+    file = isinstance(found, Path)
+    return (graph_of(reference, inputs) if file or inputs else found), file
 
 
 def _metric(text: str | None) -> Any:

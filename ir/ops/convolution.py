@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.dims import maximum
 from isomorph.ir.opdef import Key, OpDef, Tolerance
+from isomorph.ir.ops._reshape import vector_length
 from isomorph.ir.ops._windows import per_axis, windows
 from isomorph.ir.types import TensorType
 
@@ -175,11 +176,8 @@ def _col2im(context: Context) -> tuple[Type | None, ...]:
     if tensor is None:
         return (None,)
     image, block = context.dims(1), context.dims(2)
-    rank = next((len(d) for d in (image, block) if d is not None), None)
-    for index in (1, 2):
-        length = context.shape(index)
-        if rank is None and length is not None and isinstance(length[0], int):
-            rank = length[0]
+    lengths = (vector_length(context, index) for index in (1, 2))
+    rank = next((length for length in lengths if length is not None), None)
     if rank is None:
         return (TensorType(tensor.dtype),)
     shape = tensor.shape or (None, None, None)

@@ -48,3 +48,70 @@ def test_a_factory_is_called(isomorph, mlp, tmp_path):
         "utf-8",
     )
     assert isomorph("check", f"{source}:make").code == 0
+
+
+EXITS = "import sys\n\n\ndef f(x):\n    sys.exit(0)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (EXITS, "fails at"),
+        ("raise SystemExit(0)\n", "fails at"),
+        ("import sys\nsys.exit('bye')\n", "bye"),
+    ],
+    ids=["when it is called", "when it is imported", "with words"],
+)
+@pytest.mark.parametrize("command", ["check", "export", "verify"])
+def test_a_model_that_ends_the_program_is_no_success(isomorph, mlp, tmp_path, command, text, words):
+    source = tmp_path / "user.py"
+    source.write_text(text, "utf-8")
+    rest = {"check": [], "export": ["-o", tmp_path / "m.onnx"], "verify": [mlp]}[command]
+    found = isomorph(command, f"{source}:f", *rest, "--input", "x: float32[n, 4]")
+    assert found.code == 2, found
+    assert words in found.err
+    assert not (tmp_path / "m.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    "body", ["rng.normal(size=(4,))", "next(count)"], ids=["random", "counting"]
+)
+def test_what_changes_from_call_to_call_is_not_exported(isomorph, tmp_path, body):
+    source = tmp_path / "user.py"
+    source.write_text(
+        "import itertools\nimport numpy as np\n\nrng = np.random.default_rng()\n"
+        f"count = itertools.count()\n\n\ndef f(x):\n    return x + {body}\n",
+        "utf-8",
+    )
+    out = tmp_path / "m.onnx"
+    found = isomorph("export", f"{source}:f", "-o", out, "--input", "x: float32[n, 4]")
+    assert found.code == 3, found
+    assert "gives different results on the same input" in found.err + found.out
+    assert not out.exists()
+
+
+def test_names_of_a_function_s_results_bind_nobody(isomorph, tmp_path):
+    from tests.parity.models import model, node, save
+
+    source = tmp_path / "user.py"
+    source.write_text("def f(x):\n    return -x\n", "utf-8")
+    made = model([node("Neg", "x", "z")], ["x: float32[n, 4]"], ["z: float32[n, 4]"])
+    path = save(made, tmp_path / "m.onnx")
+    assert isomorph("verify", f"{source}:f", path, "--input", "x: float32[n, 4]").code == 0
+
+
+@pytest.mark.parametrize("command", ["check", "export", "verify"])
+def test_what_a_model_prints_is_not_in_the_document(isomorph, tmp_path, command):
+    from tests.parity.models import model, node, save
+
+    source = tmp_path / "user.py"
+    source.write_text(
+        "print('imported')\n\n\ndef f(x):\n    print('hello')\n    return -x\n", "utf-8"
+    )
+    made = model([node("Neg", "x", "z")], ["x: float32[n, 4]"], ["z: float32[n, 4]"])
+    path = save(made, tmp_path / "m.onnx")
+    rest = {"check": [], "export": ["-o", tmp_path / "new.onnx"], "verify": [path]}[command]
+    found = isomorph(command, f"{source}:f", *rest, "--input", "x: float32[n, 4]", "--json")
+    assert found.code == 0, found
+    assert found.document
+    assert "hello" in found.err

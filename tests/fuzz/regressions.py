@@ -32,6 +32,11 @@ REGRESSIONS: dict[str, Callable[[], bytes]] = {
     "an attribute names no element type": lambda: text("""
         g (float[2] x) => (float[2] y) { y = Cast <to = 256> (x) }
     """),
+    "a shape of more sizes than memory holds": lambda: text("""
+        g (float[1, 4, 5] x, int64[4611686018427387904] image, int64["b"] block) => (float y) {
+            y = Col2Im (x, image, block)
+        }
+    """),
     "more outputs are counted than there are": lambda: text("""
         g (float[2, 8] x) => (float[2, 4] y, float[2, 4] z) {
             y, z = Split <axis = 1, num_outputs = 4611686018427387904> (x)

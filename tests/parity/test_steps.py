@@ -65,3 +65,15 @@ def test_a_sum_that_cancels_may_fall_on_either_side(tmp_path: Path):
     two = save(made("b", "a"), tmp_path / "b.onnx")
     for seed in range(5):
         assert verify(one, two, cases=100, seed=seed).exit_code == 0
+
+
+@pytest.mark.parametrize("to", [10, 16, 17])
+def test_a_cast_to_what_the_reference_has_nothing_of_is_a_loss(to: int, tmp_path: Path):
+    ends = ["x: float32[n, 4]"], ["y: float32[n, 4]"]
+    one = save(model([node("Softmax", "x", "y")], *ends, opset=21), tmp_path / "a.onnx")
+    nodes = [node("Cast", "x", "c", to=to), node("Cast", "c", "d", to=1), node("Softmax", "d", "y")]
+    two = save(model(nodes, *ends, opset=21), tmp_path / "b.onnx")
+    verdict = verify(one, two, cases=20)
+    assert verdict.status is Status.FAIL
+    assert "nothing in the reference is so narrow" in verdict.reason
+    assert verify(two, two, cases=20).exit_code == 0
