@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FLOAT, INT8, INT32 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT32
 
 
-def _model(
+def model(
     nodes: list[Any],
     inputs: dict[str, tuple[int, list[Any]]],
     outputs: dict[str, tuple[int, list[Any]]],
@@ -40,7 +40,7 @@ def _model(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
-def _node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
+def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
     return helper.make_node(kind, inputs.split(), [output], **attributes)
 
 
@@ -51,8 +51,8 @@ def _long_product(scale: float) -> Callable[[int], Pair]:
         off = weight.copy()
         off[rng.integers(4096), rng.integers(2)] *= np.float32(0.999)
         return tuple(  # type: ignore[return-value]
-            _model(
-                [_node("MatMul", "x w", "y")],
+            model(
+                [node("MatMul", "x w", "y")],
                 {"x": (FLOAT, ["n", 4096])},
                 {"y": (FLOAT, ["n", 2])},
                 {"w": w},
@@ -80,9 +80,9 @@ def _layer_norm(seed: int) -> Pair:
     }
 
     def make(epsilon: float) -> ModelProto:
-        nodes = [_node("LayerNormalization", "x s b", "y", epsilon=epsilon)]
+        nodes = [node("LayerNormalization", "x s b", "y", epsilon=epsilon)]
         kind = (FLOAT, ["n", width])
-        return _model(nodes, {"x": kind}, {"y": kind}, weights)
+        return model(nodes, {"x": kind}, {"y": kind}, weights)
 
     return _pair([{"epsilon": 1e-5}, {"epsilon": 1e-6}], make)
 
@@ -92,8 +92,8 @@ def _gelu(seed: int) -> Pair:
 
     def make(approximate: str) -> ModelProto:
         kind = (FLOAT, ["n", width])
-        nodes = [_node("Gelu", "x", "y", approximate=approximate)]
-        return _model(nodes, {"x": kind}, {"y": kind})
+        nodes = [node("Gelu", "x", "y", approximate=approximate)]
+        return model(nodes, {"x": kind}, {"y": kind})
 
     return _pair([{"approximate": "none"}, {"approximate": "tanh"}], make)
 
@@ -104,9 +104,9 @@ def _pads(seed: int) -> Pair:
     first, second = (int(v) for v in rng.choice(3, 2, replace=False))
 
     def make(pads: list[int]) -> ModelProto:
-        nodes = [_node("Conv", "x w", "y", pads=pads)]
+        nodes = [node("Conv", "x w", "y", pads=pads)]
         kinds = (FLOAT, ["n", 2, 6, 6]), (FLOAT, ["n", 3, None, None])
-        return _model(nodes, {"x": kinds[0]}, {"y": kinds[1]}, {"w": weight})
+        return model(nodes, {"x": kinds[0]}, {"y": kinds[1]}, {"w": weight})
 
     return _pair([{"pads": [first, 1, second, 1]}, {"pads": [second, 1, first, 1]}], make)
 
@@ -118,8 +118,8 @@ def _axis(seed: int) -> Pair:
         shape = (FLOAT, ["n", 3, 3])
         if kind == "CumSum":
             weights = {"axis": np.array(axis)}
-            return _model([_node("CumSum", "x axis", "y")], {"x": shape}, {"y": shape}, weights)
-        return _model([_node(kind, "x", "y", axis=axis)], {"x": shape}, {"y": shape})
+            return model([node("CumSum", "x axis", "y")], {"x": shape}, {"y": shape}, weights)
+        return model([node(kind, "x", "y", axis=axis)], {"x": shape}, {"y": shape})
 
     return _pair([{"axis": 2}, {"axis": 1}], make)
 
@@ -132,16 +132,16 @@ def _quantize(seed: int) -> Pair:
         kinds = {"x": (FLOAT, ["n", 4])}, {"y": (INT8, ["n", 4])}
         if not half:
             weights = {"s": np.array(scale), "z": point}
-            return _model([_node("QuantizeLinear", "x s z", "y")], *kinds, weights)
+            return model([node("QuantizeLinear", "x s z", "y")], *kinds, weights)
         nodes = [  # away from zero at a half, as C's round does
-            _node("Div", "x s", "q"),
-            _node("Sign", "q", "sign"),
-            _node("Abs", "q", "a"),
-            _node("Add", "a half", "up"),
-            _node("Floor", "up", "f"),
-            _node("Mul", "f sign", "r"),
-            _node("Clip", "r low high", "c"),
-            _node("Cast", "c", "y", to=INT8),
+            node("Div", "x s", "q"),
+            node("Sign", "q", "sign"),
+            node("Abs", "q", "a"),
+            node("Add", "a half", "up"),
+            node("Floor", "up", "f"),
+            node("Mul", "f sign", "r"),
+            node("Clip", "r low high", "c"),
+            node("Cast", "c", "y", to=INT8),
         ]
         weights = {
             "s": np.array(scale),
@@ -149,7 +149,7 @@ def _quantize(seed: int) -> Pair:
             "low": np.array(-128, np.float32),
             "high": np.array(127, np.float32),
         }
-        return _model(nodes, *kinds, weights)
+        return model(nodes, *kinds, weights)
 
     return _pair([{"half": False}, {"half": True}], make)
 
@@ -160,9 +160,9 @@ def _division(seed: int) -> Pair:
 
     def make(floor: bool) -> ModelProto:
         if not floor:
-            return _model([_node("Div", "x d", "y")], *kinds, {"d": divisor})
-        nodes = [_node("Mod", "x d", "m"), _node("Sub", "x m", "e"), _node("Div", "e d", "y")]
-        return _model(nodes, *kinds, {"d": divisor})
+            return model([node("Div", "x d", "y")], *kinds, {"d": divisor})
+        nodes = [node("Mod", "x d", "m"), node("Sub", "x m", "e"), node("Div", "e d", "y")]
+        return model(nodes, *kinds, {"d": divisor})
 
     return _pair([{"floor": False}, {"floor": True}], make)
 
@@ -175,14 +175,14 @@ def _guard(seed: int) -> Pair:
 
     def make(guarded: bool) -> ModelProto:
         if not guarded:
-            return _model([_node("Mul", "x two", "y")], *kinds, {"two": two})
+            return model([node("Mul", "x two", "y")], *kinds, {"two": two})
         nodes = [
-            _node("Shape", "x", "shape", start=0, end=1),
-            _node("Greater", "shape limit", "many"),
-            _node("Where", "many two one", "factor"),
-            _node("Mul", "x factor", "y"),
+            node("Shape", "x", "shape", start=0, end=1),
+            node("Greater", "shape limit", "many"),
+            node("Where", "many two one", "factor"),
+            node("Mul", "x factor", "y"),
         ]
-        return _model(nodes, *kinds, {"two": two, "one": one, "limit": np.array([limit])})
+        return model(nodes, *kinds, {"two": two, "one": one, "limit": np.array([limit])})
 
     return _pair([{"guarded": True}, {"guarded": False}], make)
 
@@ -193,8 +193,8 @@ def _minus_zero(seed: int) -> Pair:
 
     def make(dropped: bool) -> ModelProto:
         if not dropped:
-            return _model([_node("Neg", "x", "y")], *kinds)
-        return _model([_node("Sub", "zero x", "y")], *kinds, {"zero": np.array(0, np.float32)})
+            return model([node("Neg", "x", "y")], *kinds)
+        return model([node("Sub", "zero x", "y")], *kinds, {"zero": np.array(0, np.float32)})
 
     return _pair([{"dropped": False}, {"dropped": True}], make)
 
@@ -309,17 +309,17 @@ def _large_mean(seed: int) -> Pair:
         "s": rng.uniform(0.5, 1.5, 32).astype(np.float32),
         "b": rng.standard_normal(32).astype(np.float32),
     }
-    nodes = [_node("Add", "x mean", "m"), _node("LayerNormalization", "m s b", "y")]
+    nodes = [node("Add", "x mean", "m"), node("LayerNormalization", "m s b", "y")]
     kind = (FLOAT, ["n", 32])
-    made = _model(nodes, {"x": kind}, {"y": kind}, weights)
+    made = model(nodes, {"x": kind}, {"y": kind}, weights)
     return made, made
 
 
 def _positive_sums(seed: int) -> Pair:
     weight = np.random.default_rng(seed).uniform(0, 1, (1024, 4)).astype(np.float32)
-    nodes = [_node("Abs", "x", "a"), _node("MatMul", "a w", "y")]
+    nodes = [node("Abs", "x", "a"), node("MatMul", "a w", "y")]
     kinds = {"x": (FLOAT, ["n", 1024])}, {"y": (FLOAT, ["n", 4])}
-    made = _model(nodes, *kinds, {"w": weight})
+    made = model(nodes, *kinds, {"w": weight})
     return made, made
 
 

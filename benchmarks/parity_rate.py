@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from conditions import conditions
-from onnx import TensorProto, helper, numpy_helper
+from faults import model, node
+from onnx import TensorProto
 
 from isomorph.parity import verify
 from isomorph.parity.worker import shared
@@ -28,22 +29,10 @@ RESULTS = Path(__file__).with_name("results") / "parity_rate.json"
 TICKS = 100.0
 
 
-def _model(
-    nodes: list[Any], shape: list[Any], result: list[Any], weights: dict[str, np.ndarray]
-) -> ModelProto:
-    graph = helper.make_graph(
-        nodes,
-        "rate",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
-        [numpy_helper.from_array(w, n) for n, w in weights.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
 def elementwise() -> ModelProto:
     """Exp over rows of 16."""
-    return _model([helper.make_node("Exp", ["x"], ["y"])], ["n", 16], ["n", 16], {})
+    kind = (TensorProto.FLOAT, ["n", 16])
+    return model([node("Exp", "x", "y")], {"x": kind}, {"y": kind}, opset=17)
 
 
 def network() -> ModelProto:
@@ -52,16 +41,17 @@ def network() -> ModelProto:
     shapes = {"w1": (8, 1, 3, 3), "b1": (8,), "w2": (16, 8, 3, 3), "b2": (16,), "w3": (16, 10)}
     weights = {n: rng.standard_normal(s).astype(np.float32) for n, s in shapes.items()}
     nodes = [
-        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["c1"], ["r1"]),
-        helper.make_node("MaxPool", ["r1"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
-        helper.make_node("Conv", ["p", "w2", "b2"], ["c2"], pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["c2"], ["r2"]),
-        helper.make_node("GlobalAveragePool", ["r2"], ["g"]),
-        helper.make_node("Flatten", ["g"], ["f"]),
-        helper.make_node("MatMul", ["f", "w3"], ["y"]),
+        node("Conv", "x w1 b1", "c1", pads=[1, 1, 1, 1]),
+        node("Relu", "c1", "r1"),
+        node("MaxPool", "r1", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", "p w2 b2", "c2", pads=[1, 1, 1, 1]),
+        node("Relu", "c2", "r2"),
+        node("GlobalAveragePool", "r2", "g"),
+        node("Flatten", "g", "f"),
+        node("MatMul", "f w3", "y"),
     ]
-    return _model(nodes, ["n", 1, 8, 8], ["n", 10], weights)
+    kinds = (TensorProto.FLOAT, ["n", 1, 8, 8]), (TensorProto.FLOAT, ["n", 10])
+    return model(nodes, {"x": kinds[0]}, {"y": kinds[1]}, weights, opset=17)
 
 
 def _worker_seconds() -> float:

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import sysconfig
+import traceback
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,15 @@ def caller() -> Source:
             return Source(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return Source()
+
+
+def place_of(error: BaseException) -> str:
+    """The innermost line of the user's own code that an error passed through."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = reversed(traceback.extract_tb(error.__traceback__, limit=-50))
+    own = (f"{f.filename}:{f.lineno}" for f in frames if not is_foreign(f.filename))
+    return next(own, "an unknown line")
 
 
 @cache

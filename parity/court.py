@@ -106,7 +106,7 @@ class Court:
         disputes: list[Finding] = []
         try:
             found = self.reference.wide(case.inputs)
-            if not self.cases and self._changes(case):
+            if not self.cases and self._changes(case, found):
                 return True
             disputes = self.reference.disputes(case.inputs, found)
             wanted = found
@@ -251,9 +251,9 @@ class Court:
             return self._same.compare(case.inputs, traced.wide(case.inputs), got)
         return found or weak.compare(self.candidate, case.inputs, wanted, plain)
 
-    def _changes(self, case: Case) -> bool:
+    def _changes(self, case: Case, found: Sequence[Any]) -> bool:
         """Whether a function gives something else when it is asked again."""
-        if self.draws or not wavers(self.reference, case.inputs):
+        if self.draws or not wavers(self.reference, case.inputs, found):
             return False
         self.unsteady = (
             f"the reference {self.reference.name} gives different results on the same input "

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from isomorph.ir.errors import IsomorphError
-from isomorph.ir.source import is_foreign
+from isomorph.ir.source import place_of
 from isomorph.ir.types import TensorType
 from isomorph.parity.arrays import is_tensor
 from isomorph.parity.recorded import arrays_of, typed
@@ -110,7 +109,7 @@ class Question:
             found = self.metric(outputs, dict(self.data))
         except (Exception, SystemExit) as error:
             raise MetricError(
-                f"metric {name} fails at {_place(error)}: {type(error).__name__}: {error}"
+                f"metric {name} fails at {place_of(error)}: {type(error).__name__}: {error}"
             ) from error
         value: Any = found.item() if is_tensor(found) and found.size == 1 else found
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -205,9 +204,3 @@ def _check_parameters(metric: Any) -> None:
 
 def _name(metric: Any) -> str:
     return getattr(metric, "__name__", type(metric).__name__)
-
-
-def _place(error: BaseException) -> str:
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    own = (f"{f.filename}:{f.lineno}" for f in frames if not is_foreign(f.filename))
-    return next(own, "an unknown line")

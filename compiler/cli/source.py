@@ -6,14 +6,13 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import traceback
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.graph import Graph
-from isomorph.ir.source import is_foreign
+from isomorph.ir.source import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,14 +181,5 @@ def _guarded(run: Callable[[], Any], what: str) -> Any:
     except (Exception, SystemExit) as error:
         text = " ".join(str(error).split())[:200]
         raise SourceError(
-            f"{what} fails at {_place(error)}: {type(error).__name__}: {text}"
+            f"{what} fails at {place_of(error)}: {type(error).__name__}: {text}"
         ) from error
-
-
-def _place(error: BaseException) -> str:
-    """The innermost line of the user's own code that an error passed through."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    frames = reversed(traceback.extract_tb(error.__traceback__, limit=-50))
-    own = (f"{f.filename}:{f.lineno}" for f in frames if not is_foreign(f.filename))
-    return next(own, "an unknown line")
