@@ -6,7 +6,8 @@ opset; for onnxruntime at the newest that the installed release loads, where its
 or has operators without a kernel, and for the interpreter at the canonical one where its own is
 older than what is rewritten, which the interpreter gets wrong in places. `SIM` and `CUDA` run our
 own kernels, on the CPU and on a GPU, without writing a model first. What is refused is refused in
-`prepare`, with a typed error.
+`prepare`, with a typed error. A StringNormalizer without a locale leaves its choice to the
+implementation; onnxruntime's, en_US.UTF-8, may not be installed, and C.UTF-8 takes its place then.
 
 `onnx.backend.test` knows only the devices CPU and CUDA, and drives one Backend class per device of
 ours: `onnx.backend.test.BackendTest(isomorph.backend.CPU, __name__)`.
@@ -250,6 +251,15 @@ def _prepare(model: ModelProto, device: str) -> Prepared:
 
 
 def _on_cpu(graph: Graph, ready: Graph, opset: int) -> Prepared:
+    try:
+        return _loaded(graph, ready, opset)
+    except (ExportError, RuntimeLoadError):
+        if not _localise(ready):
+            raise
+        return _loaded(graph, ready, opset)
+
+
+def _loaded(graph: Graph, ready: Graph, opset: int) -> Prepared:
     target = make_target(opset)
     report = check(ready, target)
     if not report.ok:
@@ -262,6 +272,16 @@ def _onnxruntime(model: ModelProto) -> Engine:
     from isomorph.runtime.ort import Session
 
     return Session(model.SerializeToString(), optimize=True).run
+
+
+def _localise(graph: Graph) -> bool:
+    """Name a locale that every glibc has wherever none is named; whether there was such a place."""
+    silent = [
+        op for _, op in graph.walk() if op.type == "StringNormalizer" and not op.attr("locale")
+    ]
+    for op in silent:
+        op.attributes = {**op.attributes, "locale": "C.UTF-8"}
+    return bool(silent)
 
 
 def _reference(model: ModelProto) -> Engine:

@@ -8,6 +8,7 @@ from isomorph.passes.canonical.dce import DeadCode
 from isomorph.passes.canonical.explicit_windows import EXPLICIT_WINDOWS
 from isomorph.passes.canonical.fold import FoldConstants
 from isomorph.passes.canonical.gemm import SPLIT_GEMM
+from isomorph.passes.canonical.gradient import ExpandGradients
 from isomorph.passes.canonical.infer_shapes import InferShapes
 from isomorph.passes.canonical.reshape_chains import RESHAPE_CHAINS
 from isomorph.passes.canonical.sequences import SEQUENCES
@@ -16,6 +17,7 @@ from isomorph.passes.manager import Pipeline
 
 CANONICAL = Pipeline(
     (
+        ExpandGradients(),
         DeadCode(),
         InferShapes(),
         CAST_LIKE,

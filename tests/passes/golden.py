@@ -21,7 +21,7 @@ from isomorph.ir.text import parse, to_text
 
 FOLDER = Path(__file__).parent / "golden"
 UPDATE = bool(os.environ.get("ISOMORPH_UPDATE_GOLDEN"))
-HEADER = '<ir_version: 14, opset_import: ["" : 28]>\n'
+HEADER = '<ir_version: 14, opset_import: ["" : 28, "ai.onnx.preview.training" : 1]>\n'
 ARROW = "--->\n"
 
 

@@ -46,6 +46,8 @@ def test_golden(name, case):
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=IDS)
 def test_the_function_stays_the_same(name, case):
+    if name == "expand-gradients":
+        pytest.skip("a Gradient is no function of its operands: test_gradient.py has its values")
     before = prepared(name, case)
     after, _ = copy_graph(before)
     PASSES[name].apply(after)
