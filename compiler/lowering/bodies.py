@@ -10,7 +10,8 @@ from isomorph.ir import schema
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.patch import Patch
 from isomorph.ir.proto.function import inline_body
-from isomorph.lowering import computes
+from isomorph.lowering import ON_THE_HOST, computes
+from isomorph.passes.fuse import SPECIALISE
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op
@@ -37,13 +38,14 @@ class Bodies:
             if not inlined:
                 break
             upgrade(graph)
+            SPECIALISE.run(graph)
             changed = True
         return changed
 
     def _inline(self, graph: Graph, op: Op) -> bool:
         if op.captures or not schema.has_body(op.domain, op.type, op.version):
             return False
-        if computes(op, self.arch):
+        if (not op.domain and op.type in ON_THE_HOST) or computes(op, self.arch):
             return False
         patch = Patch(graph, op)
         try:
