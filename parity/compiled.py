@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from isomorph.parity.well import Finding
 from isomorph.runtime.device import Run, compile_graph
 from isomorph.runtime.plan import tensor
 from isomorph.runtime.program import KernelEngine
+from isomorph.runtime.staged.engine import StagedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,23 @@ if TYPE_CHECKING:
     Sink = Callable[[Op, Finding], None]
 
 
+class Seen(NamedTuple):
+    """One step of a run, with what it was given and gave."""
+
+    step: Step
+    operands: list[Any]
+    captured: list[Any]
+    results: list[Any]
+
+
+class Observed(dict["Value", Any]):
+    """Values of a run, and the steps that it took, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Seen] = []
+
+
 class Compiled(Candidate):
     """What `compile` returned for a device of our own kernels.
 
@@ -41,7 +59,7 @@ class Compiled(Candidate):
     """
 
     def __init__(self, run: Run) -> None:
-        if not isinstance(run.engine, KernelEngine):
+        if not isinstance(run.engine, KernelEngine | StagedEngine):
             raise IsomorphError(
                 f"{run!r} cannot be verified: device {run.device!r} runs no kernels of ours; "
                 "verify its model instead"
@@ -52,7 +70,6 @@ class Compiled(Candidate):
         self.program = Program(run.graph, wide=True)
         self._settings = None
         self._latest: tuple[Sequence[Any], list[Any]] | None = None
-        self._plan: Plan | None = None
         self._labels: dict[tuple[str, str], Op] = {}
 
     def run(self, inputs: Sequence[Any], *, optimize: bool) -> list[Any]:
@@ -62,34 +79,43 @@ class Compiled(Candidate):
             return self.run(inputs, optimize=optimize)
         return self._latest[1]
 
-    def observe(self, inputs: Sequence[Any]) -> dict[Value, Any]:
-        """Every operand and result of every kernel, and the outputs."""
-        found: dict[Value, Any] = {}
-        engine = self._engine
+    def observe(self, inputs: Sequence[Any]) -> Observed:
+        """Every operand and result of every kernel, and the outputs.
 
-        def watch(step: int, read: Callable[[Value], Any]) -> None:
-            for value in engine.current.lowering.steps[step].op.results:
+        Where the host repeats kernels, the values of the last time are told; all are judged.
+        """
+        found = Observed()
+
+        def watch(plan: Plan, step: int, read: Callable[[Value], Any]) -> None:
+            if step < 0:
+                for value in plan.graph.inputs:
+                    if value in plan.offsets:
+                        found[value] = read(value)
+                for value in plan.graph.weights():
+                    if value.weight is not None:
+                        found[value] = value.weight.numpy()
+                return
+            op = plan.lowering.steps[step].op
+            for value in op.results:
                 found[value] = read(value)
+            found.seen.append(
+                Seen(
+                    plan.lowering.steps[step],
+                    [None if v is None else _known(v, found, plan) for v in op.inputs],
+                    [_known(v, found, plan) for v in op.captures],
+                    [found[v] for v in op.results],
+                )
+            )
 
         with paused():  # a simulator takes its time
-            outputs = engine.watched(inputs, watch)
-        plan = self._plan = engine.current
-        found.update(zip(plan.graph.inputs, map(np.asarray, inputs), strict=True))
-        for value in plan.graph.weights():
-            if value.weight is not None:
-                found[value] = value.weight.numpy()
-        for value, source in plan.lowering.aliases.items():
-            found[value] = np.reshape(found[source], tensor(value)[1])
+            outputs = self._engine.watched(inputs, watch)
         found.update(zip(self.graph.outputs, outputs, strict=True))
         self._latest = inputs, outputs
         return found
 
     def judge(self, values: Mapping[Value, Any], sink: Sink) -> None:
-        """Judge every kernel of the latest plan."""
-        for step in self._plan.lowering.steps if self._plan is not None else ():
-            operands = [None if v is None else values[v] for v in step.op.inputs]
-            captured = [values[v] for v in step.op.captures]
-            results = [values[v] for v in step.op.results]
+        """Judge every kernel of a run that was observed."""
+        for step, operands, captured, results in values.seen if isinstance(values, Observed) else ():
             try:
                 finding = judge_group(step.op, operands, captured, results)
             except UnsupportedError as error:
@@ -118,3 +144,10 @@ class Compiled(Candidate):
 
     def close(self) -> None:
         self._latest = None
+
+
+def _known(value: Value, found: Mapping[Value, Any], plan: Plan) -> Any:
+    """A value as it was read, or as the one whose buffer it is in another shape."""
+    if value in found and value not in plan.lowering.aliases:
+        return found[value]
+    return np.reshape(found[plan.lowering.root(value)], tensor(value)[1])

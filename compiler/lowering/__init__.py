@@ -132,14 +132,20 @@ def refuse_unknown(graph: Graph, known: Collection[Value]) -> None:
         Missing(op.type, op.where, _reason(op))
         for op in graph.sorted_ops()
         if not (
-            op.key in LOWERINGS.rows()
-            or (not op.domain and op.type in POINTWISE | ON_THE_HOST)
+            has_kernel(op)
+            or (not op.domain and op.type in ON_THE_HOST)
+            or op.key == ("", "If")
             or all(v in known or v.weight is not None for v in op.operands)
             or schema.has_body(op.domain, op.type, op.version)
         )
     ]
     if missing:
         raise NoKernelError(graph.name, missing)
+
+
+def has_kernel(op: Op) -> bool:
+    """Whether kernels compute an operator, for some element types and shapes."""
+    return op.key in LOWERINGS.rows() or (not op.domain and op.type in POINTWISE)
 
 
 ON_THE_HOST = frozenset({"ConstantOfShape", "Range", "Shape", "Size"})

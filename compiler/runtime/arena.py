@@ -38,6 +38,10 @@ class Machine(Protocol):
         """Copy from the machine into a contiguous array, when all launches are done."""
         ...
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes within the machine's memory, after all launches before."""
+        ...
+
     def prepare(self, specs: Sequence[KernelSpec]) -> None:
         """Build kernels ahead of their first launch."""
         ...

@@ -107,6 +107,10 @@ class CudaMachine:
         self._enter()
         self._check(self._driver.cuMemcpyDtoH(array.ctypes.data, address, array.nbytes))
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        self._enter()
+        self._check(self._driver.cuMemcpyDtoD(target, source, size))
+
     def prepare(self, specs: Sequence[KernelSpec]) -> None:
         self._enter()
         for spec in specs:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from isomorph.ir.graph import Graph, Value
     from isomorph.ir.types import Shape, Type
-    from isomorph.runtime.plan import Plan
+    from isomorph.runtime.plan import Plan, Plans
 
 DEVICES = {
     "cpu": "onnxruntime on the CPU",
@@ -64,7 +64,7 @@ class Run:
         return tuple(self.engine(bind(self.graph, arrays, named)))
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Plan | Plans:
         """The kernels of the latest shapes and their memory; for `sim:…` and `cuda:N`.
 
         Raises:
@@ -117,9 +117,9 @@ def compile_graph(
         return Run(graph, device, Program(graph).run)
     if kind == "cuda":
         from isomorph.runtime.cuda import CudaMachine
-        from isomorph.runtime.program import KernelEngine
+        from isomorph.runtime.staged.engine import engine_of
 
-        return Run(graph, device, KernelEngine(graph, CudaMachine(device)))
+        return Run(graph, device, engine_of(graph, CudaMachine(device)))
     if kind == "sim":
         return _simulated(graph, device, rest or "sm_90", checking=checking, seed=seed)
     known = "; ".join(f"{name!r}: {what}" for name, what in DEVICES.items())
@@ -128,15 +128,15 @@ def compile_graph(
 
 def _simulated(graph: Graph, device: str, arch: str, *, checking: bool, seed: int) -> Run:
     from isomorph.codegen.spec import PORTABLE
-    from isomorph.runtime.program import KernelEngine
     from isomorph.runtime.sim import SimMachine
+    from isomorph.runtime.staged.engine import engine_of
     from isomorph.simulator.toolchain import compiler
 
     if arch not in PORTABLE:
         known = ", ".join(f"'sim:{a}'" for a in PORTABLE)
         raise DeviceError(f"device {device!r}: kernels exist for {known}")
     compiler()
-    return Run(graph, device, KernelEngine(graph, SimMachine(arch, checking=checking, seed=seed)))
+    return Run(graph, device, engine_of(graph, SimMachine(arch, checking=checking, seed=seed)))
 
 
 def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:

@@ -64,7 +64,7 @@ def told(graph: Graph) -> set[Value]:
 def hosted(graph: Graph) -> tuple[int, ...]:
     """Positions of the inputs whose values a plan depends on: vectors and scalars alone."""
     seen = told(graph)
-    return tuple(n for n, v in enumerate(graph.inputs) if v in seen and _short(v))
+    return tuple(n for n, v in enumerate(graph.inputs) if v in seen and is_short(v))
 
 
 def without_types(graph: Graph) -> Graph:
@@ -90,7 +90,8 @@ def guesses(graph: Graph, indexes: Sequence[int]) -> dict[int, np.ndarray]:
     return {n: _guess(graph, graph.inputs[n]) for n in indexes}
 
 
-def _short(value: Value) -> bool:
+def is_short(value: Value) -> bool:
+    """Whether a value is a vector or a scalar, and no longer than shapes are."""
     kind = value.type
     if not isinstance(kind, TensorType) or kind.shape is None or len(kind.shape) > 1:
         return False
@@ -99,7 +100,7 @@ def _short(value: Value) -> bool:
 
 def _guess(graph: Graph, value: Value) -> np.ndarray:
     kind = value.type
-    assert isinstance(kind, TensorType)  # noqa: S101 - `_short` has seen to it
+    assert isinstance(kind, TensorType)  # noqa: S101 - `is_short` has seen to it
     shape = tuple(d if isinstance(d, int) else 1 for d in kind.shape or ())
     guess = np.ones(shape)
     for op in graph.consumers(value):

@@ -99,6 +99,66 @@ class Plan:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """An op of the host, for reports: its type, and where it stands."""
+
+    op: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """What a run does where the host steps through a graph.
+
+    Attributes:
+        parts: the programs of kernels, each once however often it ran.
+        hosted: the ops that the host does between them.
+        graph: the whole.
+    """
+
+    parts: tuple[Plan, ...]
+    hosted: tuple[Hosted, ...]
+    graph: Graph
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The launches of all parts, for reports."""
+        return tuple(k for part in self.parts for k in part.kernels)
+
+    @property
+    def specs(self) -> tuple[KernelSpec, ...]:
+        """Every kernel, each once."""
+        return tuple(dict.fromkeys(k.spec for k in self.kernels))
+
+    @property
+    def peak_bytes(self) -> int:
+        """What the one arena needs that all parts work in."""
+        return max((p.peak_bytes for p in self.parts), default=0)
+
+    @property
+    def constant_bytes(self) -> int:
+        """What the constants of all parts need beside it, those of equal content once."""
+        found = {
+            v.weight.digest(): aligned(size_of(v))
+            for part in self.parts
+            for v in _constants(part.graph, part.lowering)
+            if v.weight is not None
+        }
+        return sum(found.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "inputs": {v.name: str(v.type) for v in self.graph.inputs},
+            "outputs": {v.name: str(v.type) for v in self.graph.outputs},
+            "peak_bytes": self.peak_bytes,
+            "constant_bytes": self.constant_bytes,
+            "hosted": [{"op": h.op, "where": h.where} for h in self.hosted],
+            "launches": [k.to_json() for k in self.kernels],
+        }
+
+
 def tensor(value: Value) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Element type and shape of a value whose shape is numbers."""
     kind = value.type

@@ -55,6 +55,9 @@ class SimMachine:
     def download(self, address: int, array: np.ndarray) -> None:
         ctypes.memmove(array.ctypes.data, address, array.nbytes)
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        ctypes.memmove(target, source, size)
+
     def prepare(self, specs: Sequence[KernelSpec]) -> None:
         missing = [s for s in specs if s not in self._kernels]
         if not missing:

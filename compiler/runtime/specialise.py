@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from isomorph.ir.dims import Expr
 from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.types import TensorType
-from isomorph.lowering.bodies import Bodies
+from isomorph.lowering.bodies import DEEPEST, Bodies
+from isomorph.lowering.branches import DecidedBranches
 from isomorph.passes.canonical import CANONICAL
 from isomorph.passes.fuse import FUSE, SPECIALISE
 from isomorph.runtime import hosted
@@ -50,7 +51,10 @@ def specialised(
     hosted.bind(made, values or {})
     SPECIALISE.run(made)
     CANONICAL.run(made)
-    if Bodies(arch).apply(made):
+    for _ in range(DEEPEST):
+        changed = DecidedBranches().apply(made)
+        if not (Bodies(arch).apply(made) or changed):
+            break
         SPECIALISE.run(made)
         CANONICAL.run(made)
     FUSE.run(made)

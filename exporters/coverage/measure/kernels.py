@@ -24,7 +24,8 @@ from isomorph.parity.compiled import Compiled
 from isomorph.parity.verdict import Status
 from isomorph.parity.well import judge
 from isomorph.runtime.device import Run, compile_graph
-from isomorph.runtime.program import KernelEngine
+from isomorph.runtime.plan import Plan, Plans
+from isomorph.runtime.staged.engine import engine_of
 from isomorph.simulator.toolchain import NoCompilerError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph
     from isomorph.ir.opdef import Key
     from isomorph.parity.finding import Finding
-    from isomorph.runtime.plan import Plan
     from isomorph.simulator.kernel import Memory
 
     Say = Callable[[str], None]
@@ -72,7 +72,7 @@ def digest(key: Key) -> str:
     told = hashlib.sha256(f"{kernel_method()}{meaning(family_of(key))}".encode())
     for cell in cells(key):
         try:
-            plan = KernelEngine(cell.graph, _NoMachine()).plan
+            plan = engine_of(cell.graph, _NoMachine()).plan
             text = "runs before it is planned" if plan is None else _told(plan)
         except IsomorphError as error:
             text = str(error)
@@ -156,8 +156,11 @@ def _bytes(feed: Any) -> bytes:
     return repr(cast("Any", feed)).encode()
 
 
-def _told(plan: Plan) -> str:
+def _told(plan: Plan | Plans) -> str:
     """Everything that a plan's launches depend on, addresses aside."""
+    if isinstance(plan, Plans):
+        hosted = [f"{h.op} at {h.where}" for h in plan.hosted]
+        return "\n".join([*hosted, *map(_told, plan.parts)])
     lines = [f"{k.name} is {v.name}" for k, v in plan.lowering.aliases.items()]
     for step in plan.lowering.steps:
         for launch in step.launches:
@@ -185,6 +188,9 @@ class _NoMachine:
 
     def download(self, address: int, array: np.ndarray) -> None:
         raise NotImplementedError(f"{address:#x} of a machine that runs nothing")
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        raise NotImplementedError(f"{size} bytes of a machine that runs nothing")
 
     def prepare(self, specs: Sequence[KernelSpec]) -> None:
         """Nothing: no kernel is built."""

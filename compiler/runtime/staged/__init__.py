@@ -1,0 +1,1 @@
+"""Graphs with control flow: the host decides what runs next, kernels compute."""

@@ -1,0 +1,47 @@
+"""Function bodies with control flow in them are written out before a graph is cut into stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir import schema
+from isomorph.ir.errors import UnsupportedError
+from isomorph.ir.patch import Patch
+from isomorph.ir.proto.function import inline_body
+from isomorph.lowering import ON_THE_HOST, has_kernel
+from isomorph.lowering.bodies import DEEPEST
+from isomorph.passes.canonical import CANONICAL
+from isomorph.runtime.staged.tables import HANDLERS
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
+
+
+def expand(graph: Graph) -> None:
+    """Write out, in place, every op without kernels whose body has control flow."""
+    for _ in range(DEEPEST):
+        found = [_inline(g, op) for g in graph.graphs() for op in g.sorted_ops()]
+        if not any(found):
+            return
+        upgrade(graph)
+        CANONICAL.run(graph)
+
+
+def _inline(graph: Graph, op: Op) -> bool:
+    if has_kernel(op) or op.key in HANDLERS or (not op.domain and op.type in ON_THE_HOST):
+        return False
+    if op.captures or not schema.has_body(op.domain, op.type, op.version):
+        return False
+    patch = Patch(graph, op)
+    try:
+        if not inline_body(op, patch, schema.CANONICAL[""]):
+            return False
+    except UnsupportedError:
+        patch.discard()
+        return False
+    if not any(True for made in patch.made for _ in made.subgraphs()):
+        patch.discard()
+        return False
+    patch.apply()
+    return True
