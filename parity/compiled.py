@@ -115,7 +115,9 @@ class Compiled(Candidate):
 
     def judge(self, values: Mapping[Value, Any], sink: Sink) -> None:
         """Judge every kernel of a run that was observed."""
-        for step, operands, captured, results in values.seen if isinstance(values, Observed) else ():
+        for step, operands, captured, results in (
+            values.seen if isinstance(values, Observed) else ()
+        ):
             try:
                 finding = judge_group(step.op, operands, captured, results)
             except UnsupportedError as error:
@@ -150,4 +152,5 @@ def _known(value: Value, found: Mapping[Value, Any], plan: Plan) -> Any:
     """A value as it was read, or as the one whose buffer it is in another shape."""
     if value in found and value not in plan.lowering.aliases:
         return found[value]
-    return np.reshape(found[plan.lowering.root(value)], tensor(value)[1])
+    dtype, shape = tensor(value)
+    return np.reshape(found[plan.lowering.root(value)].view(dtype), shape)

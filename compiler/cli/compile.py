@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from isomorph.cli import options
 from isomorph.cli.console import command, emit
 
 if TYPE_CHECKING:
-    from isomorph.runtime.plan import Plan
+    from isomorph.runtime.plan import Plan, Plans
 
 
 def compile(  # noqa: A001 - the command's name
@@ -57,7 +58,7 @@ def compile(  # noqa: A001 - the command's name
             print(text, end="")
 
 
-def _built(plan: Plan, folder: Path | None, device: str) -> tuple[dict[str, Any], str]:
+def _built(plan: Plan | Plans, folder: Path | None, device: str) -> tuple[dict[str, Any], str]:
     """The plan as data and as text; sources, and cubins where NVRTC is installed, are written."""
     from isomorph.codegen.flatten import source
     from isomorph.codegen.nvrtc import NvrtcError, cubin, version
@@ -94,12 +95,12 @@ def _built(plan: Plan, folder: Path | None, device: str) -> tuple[dict[str, Any]
     return document, _report(plan, resources, note)
 
 
-def _moved(plan: Plan) -> int:
+def _moved(plan: Plan | Plans) -> int:
     """Bytes of operands and results of all launches."""
     return sum(k.bytes for k in plan.kernels)
 
 
-def _report(plan: Plan, resources: dict[str, dict[str, int]], note: str) -> str:
+def _report(plan: Plan | Plans, resources: dict[str, dict[str, int]], note: str) -> str:
     rows: list[tuple[str, ...]] = [
         ("ops", "kernel", "grid", "threads", "bytes", "registers", "spilled", "at")
     ]
@@ -113,6 +114,10 @@ def _report(plan: Plan, resources: dict[str, dict[str, int]], note: str) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     numbers = range(3, 7)
     lines = [f"{v.name}: {v.type}" for v in plan.graph.inputs]
+    hosted = Counter(h.op for h in plan.hosted)
+    if hosted:
+        shown = ", ".join(f"{name} ×{count}" for name, count in hosted.items())
+        lines.append(f"on the host, between kernels: {shown}")
     lines.append(f"{len(plan.kernels)} launches of {len(plan.specs)} kernels; {note}")
     for row in rows:
         cells = [

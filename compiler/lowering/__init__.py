@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from isomorph.codegen.spec import Launch
     from isomorph.ir.graph import Graph, Op
+    from isomorph.ir.types import Type
     from isomorph.lowering.context import Lowered
 
 FAMILIES = (
@@ -107,15 +108,20 @@ def refuse_unheld(graph: Graph) -> None:
     Raises:
         NoKernelError: listing each.
     """
+    missing = unheld(graph, is_held)
+    if missing:
+        raise NoKernelError(graph.name, missing)
+
+
+def unheld(graph: Graph, fits: Callable[[Type | None], bool]) -> list[Missing]:
+    """The inputs and outputs of a graph whose types do not fit."""
     sides = (("input", graph.inputs), ("output", graph.outputs))
-    missing = [
+    return [
         Missing(side, v.name, f"{v.type} is held by no device memory")
         for side, values in sides
         for v in values
-        if not is_held(v.type)
+        if not fits(v.type)
     ]
-    if missing:
-        raise NoKernelError(graph.name, missing)
 
 
 def refuse_unknown(graph: Graph, known: Collection[Value]) -> None:

@@ -22,7 +22,11 @@ class DecidedBranches:
         waiting = graph.sorted_ops()
         while waiting:
             op = waiting.pop()
-            if op.key == ("", "If") and op.inputs[0] is not None and op.inputs[0].weight is not None:
+            if (
+                op.key == ("", "If")
+                and op.inputs[0] is not None
+                and op.inputs[0].weight is not None
+            ):
                 waiting += _take(graph, op, truth=bool(op.inputs[0].weight.numpy().any()))
                 changed = True
         return changed

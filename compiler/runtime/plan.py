@@ -55,6 +55,14 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Hosted:
+    """An op of the host, for reports: its type, and where it stands."""
+
+    op: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run does.
 
@@ -88,6 +96,11 @@ class Plan:
         """Every kernel, each once."""
         return tuple(dict.fromkeys(k.spec for k in self.kernels))
 
+    @property
+    def hosted(self) -> tuple[Hosted, ...]:
+        """None: the host launches kernels, and that is all."""
+        return ()
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {
@@ -97,14 +110,6 @@ class Plan:
             "constant_bytes": self.constant_bytes,
             "launches": [k.to_json() for k in self.kernels],
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """An op of the host, for reports: its type, and where it stands."""
-
-    op: str
-    where: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,9 +108,7 @@ class KernelEngine:
 
     def _bound_to(self, feeds: Sequence[Tensor]) -> _Bound:
         shapes = tuple(f.shape for f in feeds)
-        values = {
-            n: feeds[n].numpy() for n in self._hosted if prod(shapes[n]) <= hosted.LONGEST
-        }
+        values = {n: feeds[n].numpy() for n in self._hosted if prod(shapes[n]) <= hosted.LONGEST}
         key = shapes, tuple((n, a.tobytes()) for n, a in values.items())
         bound = self._bound.pop(key, None) or _Bound(self.plan_for(shapes, values), self)
         while len(self._bound) >= MOST_PLANS:

@@ -10,13 +10,19 @@ from isomorph.ir.types import TensorType
 from isomorph.lowering.bodies import DEEPEST, Bodies
 from isomorph.lowering.branches import DecidedBranches
 from isomorph.passes.canonical import CANONICAL
-from isomorph.passes.fuse import FUSE, SPECIALISE
+from isomorph.passes.canonical.dce import DeadCode
+from isomorph.passes.canonical.fold import FoldConstants
+from isomorph.passes.fuse import FOLD_SHAPES, FUSE, SPECIALISE
+from isomorph.passes.manager import Pipeline
 from isomorph.runtime import hosted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
+
+DECIDE = Pipeline((FOLD_SHAPES, FoldConstants(), DecidedBranches()))
+"""What runs first of all: in branches that are not taken, shapes need not fit."""
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -49,6 +55,8 @@ def specialised(
         if isinstance(value.type, TensorType):
             value.type = TensorType(value.type.dtype, shape)
     hosted.bind(made, values or {})
+    if DECIDE.run(made)[-1].modified:
+        DeadCode().apply(made)
     SPECIALISE.run(made)
     CANONICAL.run(made)
     for _ in range(DEEPEST):

@@ -6,7 +6,7 @@ What bodies carry stays on the machine; the host reads conditions and trip count
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def _loop(op: Op, make: Maker) -> Action:
                 for a, vector in zip(given, vectors, strict=True)
             ]
             results = inner.run([*told, *state, *captured], watch)
-            # as in `ir.semantics`: what the body says counts where there is a condition, or no count
+            # As in `ir.semantics`: the body is heard where there is a condition, or no count.
             goes_on = truth(results[0]) if condition is not None or most is None else True
             state = results[1 : 1 + carried_count]
             for row, value in zip(rows, results[1 + carried_count :], strict=True):
@@ -81,7 +81,9 @@ def _loop(op: Op, make: Maker) -> Action:
     return run
 
 
-def _empty(make: Maker, formal: Value, body: Graph, captured: Sequence[Held], at: int = 0) -> Tensor:
+def _empty(
+    make: Maker, formal: Value, body: Graph, captured: Sequence[Held], at: int = 0
+) -> Tensor:
     """What no iteration yields: the shape is what it would be, unknown dims 0."""
     kind = formal.type
     if not isinstance(kind, TensorType):
@@ -153,7 +155,7 @@ def _sequence_map(op: Op, make: Maker) -> Action:
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
         columns, captured = operands[: len(op.inputs)], operands[len(op.inputs) :]
-        lengths: list[int] = [len(c) for c in columns if isinstance(c, list)]
+        lengths = [len(cast("list[Held]", c)) for c in columns if isinstance(c, list)]
         if len(set(lengths)) != 1:
             raise RunError(f"{op}: its sequences have {lengths} elements")
         rows = [

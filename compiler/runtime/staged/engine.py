@@ -6,7 +6,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frontends.canonical import canonical
+from isomorph.ir.types import OptionalType, SequenceType
+from isomorph.lowering import unheld
+from isomorph.lowering.branches import DecidedBranches
+from isomorph.lowering.context import is_held
 from isomorph.lowering.errors import NoKernelError
+from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime.plan import Hosted, Plans
 from isomorph.runtime.program import KernelEngine, Store
 from isomorph.runtime.staged.expand import expand
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph
+    from isomorph.ir.types import Type
     from isomorph.runtime.arena import Machine
     from isomorph.runtime.program import Watch
 
@@ -38,9 +44,10 @@ class StagedEngine:
         self._graph = graph
         self.store = Store(machine)
         self._site = Site(self.store)
+        self._site.missing += unheld(graph, _may_hold)
         self._procedure = Procedure(graph, self._site)
         if self._site.missing:
-            raise NoKernelError(graph.name, self._site.missing)
+            raise NoKernelError(graph.name, list(dict.fromkeys(self._site.missing)))
         self._lock = Lock()
         self._reads = 0
 
@@ -72,6 +79,13 @@ class StagedEngine:
         return Plans(tuple(plans), hosted, self._graph)
 
 
+def _may_hold(kind: Type | None) -> bool:
+    """Whether there may be values of a type: tensors on the machine, and lists of them."""
+    while isinstance(kind, SequenceType | OptionalType):
+        kind = kind.element
+    return is_held(kind)
+
+
 def engine_of(graph: Graph, machine: Machine) -> KernelEngine | StagedEngine:
     """What runs a graph on a machine: one program of kernels where that is all it takes.
 
@@ -80,6 +94,8 @@ def engine_of(graph: Graph, machine: Machine) -> KernelEngine | StagedEngine:
     """
     made = canonical(graph)
     expand(made)
+    if DecidedBranches().apply(made):
+        CANONICAL.run(made)
     stages = Partition(made, is_host).stages
     if len(stages) > 1 or any(stage.host for stage in stages):
         return StagedEngine(made, machine)

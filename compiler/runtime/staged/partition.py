@@ -16,7 +16,7 @@ from isomorph.ir.types import TensorType
 from isomorph.runtime.hosted import OPERANDS, is_short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from isomorph.ir.graph import Op
 
@@ -77,33 +77,33 @@ class Partition:
 
 def told_operands(op: Op) -> tuple[int, ...]:
     """Positions of the operands that say what an op computes."""
-    if op.domain:
-        return ()
-    return (0,) if op.type == "If" else OPERANDS.get(op.type, ())
+    return () if op.domain else OPERANDS.get(op.type, ())
 
 
-def is_decided(op: Op) -> bool:
-    """Whether shapes alone say which branch an If takes."""
+def is_decided(op: Op, known: Collection[Value] = ()) -> bool:
+    """Whether shapes alone say which branch an If takes; `known` are captures that they say."""
     condition = op.input(0)
-    return condition is not None and _by_shapes(condition, set())
+    return condition is not None and by_shapes(condition, known)
 
 
-def _by_shapes(value: Value, seen: set[Value]) -> bool:
-    if value.weight is not None or value in seen:
-        return True
-    seen.add(value)
-    op = value.producer
-    if op is None:
-        return False
-    if op.type in SHAPES and not op.domain:
-        return True
-    definition = OPS.get(op.key)
-    return (
-        definition is not None
-        and definition.deterministic
-        and bool(op.operands)
-        and all(_by_shapes(v, seen) for v in op.operands)
-    )
+def by_shapes(value: Value, known: Collection[Value] = ()) -> bool:
+    """Whether a value is computed from shapes and constants alone."""
+    waiting, seen = [value], set(known)
+    while waiting:
+        value = waiting.pop()
+        if value.weight is not None or value in seen:
+            continue
+        seen.add(value)
+        op = value.producer
+        if op is None:
+            return False
+        if op.type in SHAPES and not op.domain:
+            continue
+        definition = OPS.get(op.key)
+        if definition is None or not definition.deterministic or not op.operands:
+            return False
+        waiting += op.operands
+    return True
 
 
 def extracted(graph: Graph, ops: Sequence[Op], name: str) -> tuple[Graph, list[Value], list[Value]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.graph import Graph, Value, copy_graph
 from isomorph.ir.types import DType, TensorType, innermost
-from isomorph.lowering.errors import Missing, NoKernelError
 from isomorph.ir.weights import Weight
+from isomorph.lowering.errors import Missing, NoKernelError
 from isomorph.runtime.program import MOST_PLANS, KernelEngine
 from isomorph.runtime.staged.partition import Partition, extracted
 from isomorph.runtime.staged.tables import HANDLERS, is_host

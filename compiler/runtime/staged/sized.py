@@ -5,6 +5,7 @@ What they find are places; what lies at these places is moved by kernels.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,9 +38,10 @@ def _compress(op: Op, make: Maker) -> Action:
     axis = op.attr("axis")
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
-        x, condition = operands
+        x: Tensor = operands[0]
+        condition: Tensor = operands[1]
         if axis is None:
-            x, place = x.reshaped((int(np.prod(x.shape)),)), 0
+            x, place = x.reshaped((prod(x.shape),)), 0
         else:
             place = int(axis) % max(len(x.shape), 1)
         chosen = np.flatnonzero(condition.numpy())

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from isomorph.ir.types import TensorType
 from isomorph.runtime.staged.control import CONTROL
-from isomorph.runtime.staged.partition import is_decided
+from isomorph.runtime.staged.partition import by_shapes, is_decided
 from isomorph.runtime.staged.sequences import SEQUENCES
 from isomorph.runtime.staged.sized import SIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
-    from isomorph.ir.graph import Op
+    from isomorph.ir.graph import Op, Value
     from isomorph.ir.opdef import Key
     from isomorph.runtime.staged.procedure import Action, Maker
 
@@ -21,14 +21,24 @@ HANDLERS: dict[Key, Callable[[Op, Maker], Action]] = {**CONTROL, **SEQUENCES, **
 """What makes the action of an op, by its key."""
 
 
-def is_host(op: Op) -> bool:
-    """Whether an op is the host's: its meaning is which kernels run, or what size things are."""
+def is_host(op: Op, known: Collection[Value] = ()) -> bool:
+    """Whether an op is the host's: its meaning is which kernels run, or what size things are.
+
+    Args:
+        op: of a canonical graph.
+        known: captures of its graph that shapes alone say.
+    """
     if op.key not in HANDLERS:
         return False
     if op.type == "Identity":
         return any(v.type is not None and not isinstance(v.type, TensorType) for v in op.operands)
     if op.type != "If":
         return True
-    return not is_decided(op) or any(
-        is_host(inner) for _, graph in op.subgraphs() for inner in graph.ops()
-    )
+    if not is_decided(op, known):
+        return True
+    said = [by_shapes(v, known) for v in op.captures]
+    for _, graph in op.subgraphs():
+        inner = {f for f, is_said in zip(graph.captures, said, strict=True) if is_said}
+        if any(is_host(member, inner) for member in graph.ops()):
+            return True
+    return False
