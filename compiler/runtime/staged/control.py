@@ -16,12 +16,12 @@ from isomorph.runtime.errors import RunError
 from isomorph.runtime.tensors import Tensor, stacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from isomorph.ir.graph import Graph, Op, Value
     from isomorph.ir.opdef import Key
     from isomorph.runtime.program import Watch
-    from isomorph.runtime.staged.procedure import Action, Maker
+    from isomorph.runtime.staged.action import Action, Handler, Make
     from isomorph.runtime.tensors import Held
 
 
@@ -35,7 +35,7 @@ def number(tensor: Tensor) -> int:
     return int(tensor.numpy().reshape(-1)[0])
 
 
-def _if(op: Op, make: Maker) -> Action:
+def _if(op: Op, make: Make) -> Action:
     branches = [make.procedure(op, op.attributes[n]) for n in ("else_branch", "then_branch")]
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
@@ -44,7 +44,7 @@ def _if(op: Op, make: Maker) -> Action:
     return run
 
 
-def _loop(op: Op, make: Maker) -> Action:
+def _loop(op: Op, make: Make) -> Action:
     body: Graph = op.attributes["body"]
     inner = make.procedure(op, body)
     carried_count = len(op.inputs) - 2
@@ -81,9 +81,7 @@ def _loop(op: Op, make: Maker) -> Action:
     return run
 
 
-def _empty(
-    make: Maker, formal: Value, body: Graph, captured: Sequence[Held], at: int = 0
-) -> Tensor:
+def _empty(make: Make, formal: Value, body: Graph, captured: Sequence[Held], at: int = 0) -> Tensor:
     """What no iteration yields: the shape is what it would be, unknown dims 0."""
     kind = formal.type
     if not isinstance(kind, TensorType):
@@ -99,7 +97,7 @@ def _empty(
     return Tensor.of(make.pool, np.zeros(shape, kind.dtype.numpy))
 
 
-def _scan(op: Op, make: Maker) -> Action:
+def _scan(op: Op, make: Make) -> Action:
     body: Graph = op.attributes["body"]
     inner = make.procedure(op, body)
     scanned = int(op.attr("num_scan_inputs"))
@@ -149,7 +147,7 @@ def _scan(op: Op, make: Maker) -> Action:
     return run
 
 
-def _sequence_map(op: Op, make: Maker) -> Action:
+def _sequence_map(op: Op, make: Make) -> Action:
     body: Graph = op.attributes["body"]
     inner = make.procedure(op, body)
 
@@ -167,7 +165,7 @@ def _sequence_map(op: Op, make: Maker) -> Action:
     return run
 
 
-CONTROL: dict[Key, Callable[[Op, Maker], Action]] = {
+CONTROL: dict[Key, Handler] = {
     ("", "If"): _if,
     ("", "Loop"): _loop,
     ("", "Scan"): _scan,

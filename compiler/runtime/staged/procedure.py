@@ -15,16 +15,16 @@ from isomorph.runtime.staged.tables import HANDLERS, is_host
 from isomorph.runtime.tensors import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
     from isomorph.ir.graph import Op
     from isomorph.runtime.plan import Plan
     from isomorph.runtime.program import Store, Watch
+    from isomorph.runtime.staged.action import Action
     from isomorph.runtime.tensors import Held
 
-    Action = Callable[[Sequence[Held], Watch | None], list[Held]]
 
 PLACED = 1024
 """Bytes from which a tensor that kernels read is put on the machine once for all of them."""

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Op
     from isomorph.ir.opdef import Key
     from isomorph.runtime.program import Watch
-    from isomorph.runtime.staged.procedure import Action, Maker
+    from isomorph.runtime.staged.action import Action, Handler, Make
     from isomorph.runtime.tensors import Held
 
-    Rule = Callable[[Op, Maker, Sequence[Held]], Held]
+    Rule = Callable[[Op, Make, Sequence[Held]], Held]
 
 
-def _plain(rule: Rule) -> Callable[[Op, Maker], Action]:
+def _plain(rule: Rule) -> Handler:
     """An action that needs nothing made ahead, with one result."""
 
-    def handler(op: Op, make: Maker) -> Action:
+    def handler(op: Op, make: Make) -> Action:
         def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
             return [rule(op, make, operands)]
 
@@ -34,11 +34,11 @@ def _plain(rule: Rule) -> Callable[[Op, Maker], Action]:
     return handler
 
 
-def _construct(_: Op, __: Maker, operands: Sequence[Held]) -> Held:
+def _construct(_: Op, __: Make, operands: Sequence[Held]) -> Held:
     return [*operands]
 
 
-def _empty(_: Op, __: Maker, ___: Sequence[Held]) -> Held:
+def _empty(_: Op, __: Make, ___: Sequence[Held]) -> Held:
     return []
 
 
@@ -52,12 +52,12 @@ def _place(op: Op, position: Tensor | None, length: int, *, end: int) -> int:
     return place + length if place < 0 else place
 
 
-def _at(op: Op, _: Maker, operands: Sequence[Held]) -> Held:
+def _at(op: Op, _: Make, operands: Sequence[Held]) -> Held:
     items = operands[0]
     return items[_place(op, operands[1], len(items), end=len(items) - 1)]
 
 
-def _erase(op: Op, _: Maker, operands: Sequence[Held]) -> Held:
+def _erase(op: Op, _: Make, operands: Sequence[Held]) -> Held:
     items = operands[0]
     position = operands[1] if len(operands) > 1 else None
     place = _place(op, position, len(items), end=len(items) - 1)
@@ -66,36 +66,36 @@ def _erase(op: Op, _: Maker, operands: Sequence[Held]) -> Held:
     return [*items[:place], *items[place + 1 :]]
 
 
-def _insert(op: Op, _: Maker, operands: Sequence[Held]) -> Held:
+def _insert(op: Op, _: Make, operands: Sequence[Held]) -> Held:
     items, item = operands[:2]
     position = operands[2] if len(operands) > 2 else None
     place = _place(op, position, len(items), end=len(items))
     return [*items[:place], item, *items[place:]]
 
 
-def _length(_: Op, make: Maker, operands: Sequence[Held]) -> Held:
+def _length(_: Op, make: Make, operands: Sequence[Held]) -> Held:
     return Tensor.of(make.pool, np.array(len(operands[0]), np.int64))
 
 
-def _optional(_: Op, __: Maker, operands: Sequence[Held]) -> Held:
+def _optional(_: Op, __: Make, operands: Sequence[Held]) -> Held:
     return operands[0] if operands else None
 
 
-def _get(op: Op, _: Maker, operands: Sequence[Held]) -> Held:
+def _get(op: Op, _: Make, operands: Sequence[Held]) -> Held:
     if operands[0] is None:
         raise RunError(f"{op}: the optional is absent, so it has no element")
     return operands[0]
 
 
-def _has(_: Op, make: Maker, operands: Sequence[Held]) -> Held:
+def _has(_: Op, make: Make, operands: Sequence[Held]) -> Held:
     return Tensor.of(make.pool, np.array(bool(operands) and operands[0] is not None))
 
 
-def _same(_: Op, __: Maker, operands: Sequence[Held]) -> Held:
+def _same(_: Op, __: Make, operands: Sequence[Held]) -> Held:
     return operands[0]
 
 
-def _split(op: Op, make: Maker) -> Action:
+def _split(op: Op, make: Make) -> Action:
     axis, squeezes = int(op.attr("axis", 0)), not op.attr("keepdims", 1)
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
@@ -128,7 +128,7 @@ def _sizes(op: Op, split: Tensor | None, whole: int) -> list[int]:
     return sizes
 
 
-def _concat(op: Op, make: Maker) -> Action:
+def _concat(op: Op, make: Make) -> Action:
     axis, new = int(op.attr("axis")), bool(op.attr("new_axis", 0))
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
@@ -147,7 +147,7 @@ def _concat(op: Op, make: Maker) -> Action:
     return run
 
 
-SEQUENCES: dict[Key, Callable[[Op, Maker], Action]] = {
+SEQUENCES: dict[Key, Handler] = {
     ("", "SequenceConstruct"): _plain(_construct),
     ("", "SequenceEmpty"): _plain(_empty),
     ("", "SequenceAt"): _plain(_at),

@@ -15,16 +15,16 @@ from isomorph.runtime.errors import RunError
 from isomorph.runtime.tensors import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from isomorph.ir.graph import Op
     from isomorph.ir.opdef import Key
     from isomorph.runtime.program import Watch
-    from isomorph.runtime.staged.procedure import Action, Maker
+    from isomorph.runtime.staged.action import Action, Handler, Make
     from isomorph.runtime.tensors import Held
 
 
-def _read(op: Op, make: Maker) -> Action:
+def _read(op: Op, make: Make) -> Action:
     """The op itself, on the host."""
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
@@ -34,7 +34,7 @@ def _read(op: Op, make: Maker) -> Action:
     return run
 
 
-def _compress(op: Op, make: Maker) -> Action:
+def _compress(op: Op, make: Make) -> Action:
     axis = op.attr("axis")
 
     def run(operands: Sequence[Held], watch: Watch | None) -> list[Held]:
@@ -55,7 +55,7 @@ def _compress(op: Op, make: Maker) -> Action:
     return run
 
 
-SIZED: dict[Key, Callable[[Op, Maker], Action]] = {
+SIZED: dict[Key, Handler] = {
     ("", "Compress"): _compress,
     ("", "NonMaxSuppression"): _read,
     ("", "NonZero"): _read,

@@ -11,13 +11,13 @@ from isomorph.runtime.staged.sequences import SEQUENCES
 from isomorph.runtime.staged.sized import SIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from isomorph.ir.graph import Op, Value
     from isomorph.ir.opdef import Key
-    from isomorph.runtime.staged.procedure import Action, Maker
+    from isomorph.runtime.staged.action import Handler
 
-HANDLERS: dict[Key, Callable[[Op, Maker], Action]] = {**CONTROL, **SEQUENCES, **SIZED}
+HANDLERS: dict[Key, Handler] = {**CONTROL, **SEQUENCES, **SIZED}
 """What makes the action of an op, by its key."""
 
 
