@@ -34,7 +34,28 @@ CTYPES = {
 }
 """Element types that kernels compute with, and their names in the dialect."""
 
-COMPUTED_AS = {"half_t": "float", "bfloat_t": "float", "bool_t": "bool"}
+NARROW = {
+    DType.FLOAT8E4M3FN: "e4m3_t",
+    DType.FLOAT8E4M3FNUZ: "e4m3z_t",
+    DType.FLOAT8E5M2: "e5m2_t",
+    DType.FLOAT8E5M2FNUZ: "e5m2z_t",
+    DType.FLOAT8E8M0: "e8m0_t",
+    DType.FLOAT6E2M3: "e2m3_t",
+    DType.FLOAT6E3M2: "e3m2_t",
+    DType.FLOAT4E2M1: "e2m1_t",
+    DType.INT4: "int4_t",
+    DType.UINT4: "uint4_t",
+    DType.INT2: "int2_t",
+    DType.UINT2: "uint2_t",
+}
+"""Element types that are only cast and quantized, a byte each on the device, and their names."""
+
+COMPUTED_AS = {
+    "half_t": "float",
+    "bfloat_t": "float",
+    "bool_t": "bool",
+    **{name: "float" if dtype.is_float else "int32_t" for dtype, name in NARROW.items()},
+}
 """What elements of these types are computed as; all others as what they are."""
 
 INDICES = {DType.INT32: "int32_t", DType.INT64: "int64_t"}
@@ -46,8 +67,8 @@ CONTIGUOUS = 1.1
 SECTOR = 32
 """Bytes of global memory that move as one."""
 
-SIZES = {name: 1 if dtype is DType.BOOL else dtype.bits // 8 for dtype, name in CTYPES.items()}
-"""Bytes of the element types that kernels compute with."""
+SIZES = {name: dtype.numpy.itemsize for dtype, name in (CTYPES | NARROW).items()}
+"""Bytes of an element on the device."""
 
 WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
 """What kernels that only move data take elements for, by size in bytes."""

@@ -1,5 +1,6 @@
 // out[i] = Body(i): a chain of elementwise operations, its operands broadcast by strides.
 #include "dialect/memory.cuh"
+#include "dialect/narrow.cuh"
 #include "spec.cuh"
 
 struct Params { T* out; uint32_t n; };

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import Line, Operand, access, computed_as, render
-from isomorph.codegen.spec import CTYPES, SIZES, WORDS, Block, Launch, opcode
+from isomorph.codegen.spec import CTYPES, NARROW, SIZES, WORDS, Block, Launch, opcode
 from isomorph.ir.types import DType, TensorType
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import EXPRESSIONS
@@ -15,7 +15,7 @@ from isomorph.passes.fuse.group import FUSED, is_pointwise
 from isomorph.passes.tile import DEVICES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isomorph.ir.graph import Graph, Op, Value
     from isomorph.ir.types import Type
@@ -212,11 +212,20 @@ def dtype_of(value: Value) -> DType:
 
 def ctype(value: Value) -> str:
     """The dialect's name of the element type; raises NoKernel for those that are not computed."""
+    return _named(value, CTYPES)
+
+
+def stored(value: Value) -> str:
+    """The same, of the types too that are only cast and quantized."""
+    return _named(value, CTYPES | NARROW)
+
+
+def _named(value: Value, names: Mapping[DType, str]) -> str:
     dtype = dtype_of(value)
-    if dtype not in CTYPES:
-        known = ", ".join(map(str, CTYPES))
+    if dtype not in names:
+        known = ", ".join(map(str, names))
         raise NoKernel(f"%{value.name} is {dtype}; kernels compute {known}")
-    return CTYPES[dtype]
+    return names[dtype]
 
 
 def floating(*values: Value) -> str:
@@ -228,11 +237,8 @@ def floating(*values: Value) -> str:
 
 
 def itemsize(value: Value) -> int:
-    """Bytes of one element; raises NoKernel for strings and packed types."""
-    dtype = dtype_of(value)
-    if dtype.bits < 8 and dtype is not DType.BOOL:
-        raise NoKernel(f"%{value.name} is {dtype}, whose elements are no whole bytes")
-    return dtype.numpy.itemsize
+    """Bytes of one element on the device: one for types of 8 bits and fewer."""
+    return dtype_of(value).numpy.itemsize
 
 
 def word(value: Value) -> str:

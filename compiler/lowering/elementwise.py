@@ -5,15 +5,30 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.functor import LONGEST, computed_as
-from isomorph.codegen.spec import SIZES, Block, KernelSpec, Launch
-from isomorph.lowering.context import Alias, Group, Lowered, blocks, ctype, shape_of
+from isomorph.codegen.functor import LONGEST, Access, Line, Operand, computed_as, render
+from isomorph.codegen.spec import NARROW, SIZES, Block, KernelSpec, Launch
+from isomorph.ir.types import DType
+from isomorph.lowering.context import (
+    Alias,
+    Group,
+    Lowered,
+    blocks,
+    ctype,
+    dtype_of,
+    itemsize,
+    shape_of,
+    stored,
+)
 from isomorph.lowering.errors import NoKernel
+from isomorph.lowering.expressions import cast_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isomorph.ir.opdef import Key
+
+ROUND_MODES = {"up": 0, "down": 1, "nearest": 2}
+"""Of a cast to powers of two."""
 
 
 def vector(ctype: str) -> int:
@@ -50,7 +65,41 @@ def _dropout(group: Group) -> Lowered:
     return Alias(group.operand(0))
 
 
+def _cast(group: Group) -> Lowered:
+    """To or from a type that only storage has; the casts between all others are expressions."""
+    x, out = group.operand(0), group.output
+    source, target = stored(x), stored(out)
+    n = prod(shape_of(out))
+    own, dtype = computed_as(target), dtype_of(out)
+    saturate = str(bool(group.main.attr("saturate", 1))).lower()
+    match dtype:
+        case _ if dtype in NARROW and dtype.is_integer:
+            text = "int32_t(int64_t(a0))"
+        case DType.FLOAT8E8M0:
+            mode = group.main.attr("round_mode", "up")
+            text = f"rounded_exponent(single(a0), {saturate}, {ROUND_MODES[mode]})"
+        case _ if dtype in NARROW:
+            text = f"rounded_to<{target}>(single(a0), {saturate})"
+        case _:
+            text = cast_text(dtype, "a0")
+    operand = Operand(x, source, Access("full"))
+    code = render([operand], [Line("t0", own, text)], "t0", own)
+    width = vector(target)
+    spec = KernelSpec("elementwise", (("T", target), ("VALUE", own)), (("VECTOR", width),), code)
+    block = Block((out,), (n,))
+    return [Launch(spec, (blocks(n, 256 * width), 1, 1), (block, Block((x,))), (out,))]
+
+
+def _bit_cast(group: Group) -> Lowered:
+    x = group.operand(0)
+    if itemsize(x) != itemsize(group.output):
+        raise NoKernel(f"{dtype_of(x)} and {dtype_of(group.output)} are of different sizes")
+    return Alias(x)
+
+
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
+    ("", "BitCast"): _bit_cast,
+    ("", "Cast"): _cast,
     ("", "Dropout"): _dropout,
     ("", "Identity"): _identity,
 }

@@ -158,17 +158,21 @@ def _bit_shift(op: Op, a: Sequence[str]) -> str:
 
 
 def _cast(op: Op, a: Sequence[str]) -> str:
-    target = DType(op.attr("to"))
     _ctype(op.inputs[0])
+    return cast_text(DType(op.attr("to")), a[0])
+
+
+def cast_text(target: DType, a: str) -> str:
+    """A number as an element type that kernels compute."""
     match target:
         case DType.FLOAT16:
-            return f"round_half(single({a[0]}))"
+            return f"round_half(single({a}))"
         case DType.BFLOAT16:
-            return f"round_bfloat(single({a[0]}))"
+            return f"round_bfloat(single({a}))"
         case DType.BOOL:
-            return f"({a[0]} != 0)"
+            return f"({a} != 0)"
         case _:
-            return f"cast_to<{_ctype(op.output)}>({a[0]})"
+            return f"cast_to<{CTYPES[target]}>({a})"
 
 
 EXPRESSIONS: dict[str, Rule] = {
