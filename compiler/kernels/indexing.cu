@@ -1,6 +1,7 @@
-// out[o, j, i] = x[o, index[j], i]; an index from the end is negative. One out of range reads the
-// nearest valid element and leaves its position + 1 in `status`.
+// out[o, j, i] = x[o, index[j], i].
 #include "dialect/core.cuh"
+#include "dialect/functions.cuh"
+#include "dialect/index.cuh"
 #include "spec.cuh"
 
 struct Params {
@@ -15,12 +16,6 @@ KERNEL void __launch_bounds__(256) indexing(const Params p) {
   uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= p.n) return;
   uint32_t in = i % p.inner, j = i / p.inner % p.count, outer = i / p.inner / p.count;
-  int64_t at = p.index[j], size = p.axis;
-  if (at < 0) at += size;
-  if (at < 0 || at >= size) {
-    atomicMax(p.status, int(j) + 1);
-    at = at < 0 ? 0 : size - 1;
-  }
-  p.out[i] = p.x[(outer * p.axis + uint32_t(at)) * p.inner + in];
+  p.out[i] = p.x[(outer * p.axis + checked_index(p.index[j], p.axis, p.status, j)) * p.inner + in];
 }
 HOST_ENTRY(indexing)

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import collapse
-from isomorph.codegen.spec import Block, KernelSpec, Launch
+from isomorph.codegen.spec import CONTIGUOUS, INDICES, SECTOR, Block, KernelSpec, Launch
 from isomorph.ir.constants import integers
 from isomorph.lowering.context import (
     Alias,
@@ -14,6 +14,9 @@ from isomorph.lowering.context import (
     Lowered,
     blocks,
     broadcast_strides,
+    ctype,
+    dtype_of,
+    itemsize,
     shape_of,
     strides_of,
     word,
@@ -144,35 +147,111 @@ def _split(group: Group) -> Lowered:
     return launches
 
 
+PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "wrap": 3}
+
+
 def _pad(group: Group) -> Lowered:
     x, out, value = group.operand(0), group.output, group.optional(2)
-    mode = group.main.attr("mode", "constant")
-    if mode not in {"constant", b"constant"}:
-        raise NoKernel(f"mode {mode!r} has no kernel yet; only 'constant' has")
+    mode = PAD_MODES[group.main.attr("mode", "constant")]
     pads, axes = integers(group.operand(1)), integers(group.optional(3))
     shape, sizes = shape_of(x), shape_of(out)
     if pads is None or (axes is None and group.optional(3) is not None):
         raise NoKernel("its pads are not constant")
     axes = axes if axes is not None else tuple(range(len(shape)))
-    before = [0] * len(shape)
-    for axis, amount in zip(axes, pads, strict=False):
-        before[axis] = amount
-    constants = (("RANK", max(len(shape), 1)), ("HAS_VALUE", value is not None))
-    spec = KernelSpec("pad", (("T", word(x)),), constants)
-    words = (prod(sizes), *(sizes or (1,)), *(shape or (1,)), *(before or (0,)))
+    rank, half = len(shape), len(pads) // 2
+    before, first, kept = [0] * rank, [0] * rank, list(shape)
+    for axis, less, more in zip(axes, pads[:half], pads[half:], strict=True):
+        before[axis], first[axis] = max(less, 0), max(-less, 0)
+        kept[axis] = max(shape[axis] - max(-less, 0) - max(-more, 0), 0)
+    if mode and 0 in kept and prod(sizes):
+        raise NoKernel(f"nothing of {shape} is left to pad with")
+    has_value = value is not None and not mode
+    constants = (("RANK", max(rank, 1)), ("HAS_VALUE", has_value), ("MODE", mode))
+    spec = KernelSpec(
+        "pad", (("T", word(x)),), constants, sectors=2.0 if mode else CONTIGUOUS
+    )
+    lists = (sizes, shape, before, first, kept) if rank else ((1,), (1,), (0,), (0,), (1,))
+    words = (prod(sizes), *(w for part in lists for w in part))
     grid = (blocks(prod(sizes), 256), 1, 1)
-    return [Launch(spec, grid, (Block((x, value, out), words),), (out,))]
+    return [Launch(spec, grid, (Block((x, value if has_value else None, out), words),), (out,))]
+
+
+def _tile(group: Group) -> Lowered:
+    x, out = group.operand(0), group.output
+    shape, sizes = shape_of(x), shape_of(out)
+    if shape == sizes:
+        return Alias(x)
+    pairs = [
+        pair
+        for size, whole, step in zip(shape, sizes, strides_of(shape), strict=True)
+        for pair in ((whole // max(size, 1), 0), (size, step))
+    ]
+    counts = [size for size, _ in pairs]
+    return copy(x, out, counts, [step for _, step in pairs], strides_of(counts))
+
+
+def _trilu(group: Group) -> Lowered:
+    x, out, k = group.operand(0), group.output, group.optional(1)
+    shape = shape_of(x)
+    given = integers(k)
+    if k is not None and not given:
+        raise NoKernel("its diagonal is not constant")
+    most = max(shape[-2:]) + 1
+    offset = min(max(given[0] if given else 0, -most), most)
+    spec = KernelSpec("trilu", (("T", word(x)),), (("UPPER", bool(group.main.attr("upper"))),))
+    n = prod(shape)
+    block = Block((x, out), (n, *shape[-2:], offset))
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out,))]
+
+
+def fill(out: Value, columns: int | None = None, k: int = 0) -> list[Launch]:
+    """Ones everywhere; with `columns`, on one diagonal, and zeros elsewhere."""
+    n = prod(shape_of(out))
+    spec = KernelSpec("fill", (("T", ctype(out)),), (("DIAGONAL", columns is not None),))
+    block = Block((out,), (n, columns or 1, k))
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out,))]
+
+
+def _eye_like(group: Group) -> Lowered:
+    rows, columns = shape_of(group.output)
+    k = int(group.main.attr("k") or 0)
+    return fill(group.output, columns, min(max(k, -rows), columns))
+
+
+def _reverse_sequence(group: Group) -> Lowered:
+    x, lengths, out = group.operand(0), group.operand(1), group.output
+    shape = shape_of(x)
+    time, batch = (int(group.main.attr(f"{name}_axis")) for name in ("time", "batch"))
+    if {time, batch} != {0, 1}:
+        raise NoKernel(f"time is axis {time} and batch axis {batch}, not 0 and 1")
+    kind = INDICES.get(dtype_of(lengths))
+    if kind is None:
+        raise NoKernel(f"its lengths are {dtype_of(lengths)}")
+    spec = KernelSpec(
+        "reverse_sequence",
+        (("T", word(x)), ("INDEX", kind)),
+        (("TIME_FIRST", time == 0),),
+        sectors=max(SECTOR / itemsize(x), 1.0),
+    )
+    n = prod(shape)
+    words = (n, shape[time], shape[batch], prod(shape[2:]))
+    block = Block((x, lengths, out, group.status), words)
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out, group.status))]
 
 
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
     ("", "Concat"): _concat,
     ("", "Expand"): _expand,
+    ("", "EyeLike"): _eye_like,
     ("", "Flatten"): _alias,
     ("", "Pad"): _pad,
     ("", "Reshape"): _alias,
+    ("", "ReverseSequence"): _reverse_sequence,
     ("", "Slice"): _slice,
     ("", "Split"): _split,
     ("", "Squeeze"): _alias,
+    ("", "Tile"): _tile,
     ("", "Transpose"): _transpose,
+    ("", "Trilu"): _trilu,
     ("", "Unsqueeze"): _alias,
 }

@@ -37,6 +37,12 @@ template <class T> DEV bool is_signed() { return T(-1) < T(0); }
 template <class T> DEV T wrap_add(T a, T b) { return T(wrapped<T>(a) + wrapped<T>(b)); }
 template <class T> DEV T wrap_sub(T a, T b) { return T(wrapped<T>(a) - wrapped<T>(b)); }
 template <class T> DEV T wrap_mul(T a, T b) { return T(wrapped<T>(a) * wrapped<T>(b)); }
+template <class T> DEV T plus(T a, T b) { return wrap_add(a, b); }
+template <class T> DEV T times(T a, T b) { return wrap_mul(a, b); }
+template <> DEV float plus<float>(float a, float b) { return a + b; }
+template <> DEV float times<float>(float a, float b) { return a * b; }
+template <> DEV double plus<double>(double a, double b) { return a + b; }
+template <> DEV double times<double>(double a, double b) { return a * b; }
 template <class T> DEV T negative(T a) { return wrap_sub(T(0), a); }
 template <class T> DEV T magnitude(T a) { return a < T(0) ? negative(a) : a; }
 template <class T> DEV T sign_of(T a) { return T((a > T(0)) - (a < T(0))); }
