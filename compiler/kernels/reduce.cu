@@ -7,7 +7,6 @@ struct Params {
   const T* x;
   T_OUT* out;
   uint32_t results, terms;
-  float divisor;
   strided<KEPT> kept;
   strided<REDUCED> reduced;
 };
@@ -17,13 +16,13 @@ KERNEL void __launch_bounds__(PER_BLOCK * 32) reduce(const Params p, const Epilo
   uint32_t result = blockIdx.x * PER_BLOCK + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (result >= p.results) return;
   const T* x = p.x + p.kept.at(result);
-  float v = Fold::none();
-  for (uint32_t e = lane; e < p.terms; e += 32) v = Fold::join(v, prepare(to_f(x[p.reduced.at(e)])));
+  VALUE v = Fold::none<VALUE>();
+  for (uint32_t e = lane; e < p.terms; e += 32) v = Fold::join(v, VALUE(prepare(value(x[p.reduced.at(e)]))));
   v = warp_reduce<Fold>(v);
   if (lane == 0) {
-    float out[1] = {finish(v, p.divisor)};
+    VALUE out[1] = {VALUE(finish(v, VALUE(p.terms)))};
     epilogue(out, result);
-    p.out[result] = from_f<T_OUT>(out[0]);
+    p.out[result] = from<T_OUT>::f(out[0]);
   }
 }
 HOST_ENTRY(reduce)

@@ -14,7 +14,7 @@ enum { SOFTMAX, LOG_SOFTMAX, LAYER, RMS };
 constexpr int STEP = WARPS * 32;
 
 template <class F, class G> DEV float over_row(const T* x, uint32_t columns, uint32_t inner, G g) {
-  float v = F::none();
+  float v = F::template none<float>();
   for (uint32_t e = threadIdx.x; e < columns; e += STEP) v = F::join(v, g(to_f(x[e * inner])));
   return block_reduce<F, WARPS>(v);
 }

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import Line, Operand, access, computed_as, render
 from isomorph.codegen.spec import CTYPES, NARROW, SIZES, WORDS, Block, Launch, opcode
+from isomorph.ir.graph import Value
 from isomorph.ir.types import DType, TensorType
+from isomorph.ir.weights import Weight
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import EXPRESSIONS
 from isomorph.passes.fuse.group import FUSED, is_pointwise
@@ -17,7 +19,9 @@ from isomorph.passes.tile import DEVICES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isomorph.ir.graph import Graph, Op, Value
+    import numpy as np
+
+    from isomorph.ir.graph import Graph, Op
     from isomorph.ir.types import Type
     from isomorph.passes.tile import DeviceData
 
@@ -29,6 +33,30 @@ WORD = 4
 
 MOST_ELEMENTS = 2**31 - 1
 """Kernels index with 32 bits."""
+
+
+NOTHING = (
+    "struct Epilogue { template <class V, int N> DEV void operator()(V (&)[N], uint32_t) const {} };"
+)
+
+
+FINISH = """
+struct Finish : Epilogue {{
+  DEV {result} operator()(float sum, uint32_t i, uint32_t) const {{
+    float v[1] = {{sum}};
+    Epilogue::operator()(v, i);
+    return from<{result}>::f(v[0]);
+  }}
+}};"""
+
+STORE = """
+struct Finish {{
+  const {bias}* bias;
+  DEV {result} operator()({sum} v, uint32_t, uint32_t channel) const {{
+    return from<{result}>::f({sum}(bias ? plus(v, {sum}(value(bias[channel]))) : v));
+  }}
+}};"""
+"""What stores a sum as it is, a bias added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +153,16 @@ class Group:
                 f"its further results ({', '.join(v.name for v in extra)}) are not computed"
             )
 
+    def plain(self) -> Functor:
+        """A functor that does nothing to a value of any type; refuses pointwise ops."""
+        if self.pointwise:
+            raise NoKernel(f"{self.pointwise[0].type} joined it, and its kernel calls no functor")
+        return Functor(NOTHING, Block(), ())
+
+    def finish(self, functor: Functor, result: str) -> str:
+        """`struct Finish`: what becomes of a sum in float32, the functor's work done to it."""
+        return functor.code + FINISH.format(result=result)
+
     def functor(
         self,
         first: Sequence[tuple[Value, tuple[int, ...], str]] = (),
@@ -183,6 +221,18 @@ class Group:
         vectors = tuple(o.ctype for o in operands if o.access.kind in {"full", "row"})
         kind = "float" if self.anchor is not None else computed_as(ctype(self.output))
         return Functor(render(operands, lines, current, kind), block, in_place, vectors)
+
+
+def temporary(dtype: DType, shape: Sequence[int], name: str) -> Value:
+    """A buffer that the launches of one op share."""
+    return Value(name, TensorType(dtype, tuple(shape)))
+
+
+def constant(array: np.ndarray, name: str) -> Value:
+    """A constant of the device that no graph has."""
+    made = Value(name, TensorType(DType.of(array.dtype), array.shape))
+    made.weight = Weight.of(array)
+    return made
 
 
 def shape_of(value: Value) -> tuple[int, ...]:

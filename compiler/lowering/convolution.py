@@ -1,43 +1,54 @@
-"""convolution: implicit matrix products over one or two axes."""
+"""convolution: implicit matrix products over one or two axes; the rest a result at a time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.spec import Block, KernelSpec, Launch
-from isomorph.lowering.context import Group, Lowered, blocks, ctype, floating, shape_of
+from isomorph.codegen.spec import SECTOR, Block, KernelSpec, Launch
+from isomorph.ir.ops.convolution import transposed
+from isomorph.lowering.context import (
+    FLOATS,
+    STORE,
+    Group,
+    Lowered,
+    blocks,
+    ctype,
+    floating,
+    itemsize,
+    shape_of,
+)
 from isomorph.lowering.errors import NoKernel
 from isomorph.passes.tile import SIMT, TN, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isomorph.ir.graph import Op
+    from isomorph.ir.graph import Op, Value
     from isomorph.ir.opdef import Key
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows over two axes; one axis alone is the second of two."""
+    """Windows over some axes; where there are fewer, the first are of size 1."""
 
-    kernel: tuple[int, int]
-    strides: tuple[int, int]
-    pads: tuple[int, int]
-    ends: tuple[int, int]
-    dilations: tuple[int, int]
-    inputs: tuple[int, int]
-    outputs: tuple[int, int]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    ends: tuple[int, ...]
+    dilations: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
 
 
 def windows(
-    op: Op, kernel: Sequence[int], inputs: Sequence[int], outputs: Sequence[int]
+    op: Op, kernel: Sequence[int], inputs: Sequence[int], outputs: Sequence[int], axes: int = 2
 ) -> Windows:
-    """The geometry of a convolution or pooling, `auto_pad` resolved."""
+    """The geometry of a convolution or pooling over so many axes, `auto_pad` resolved."""
     rank = len(inputs)
-    if rank not in {1, 2}:
-        raise NoKernel(f"windows over {rank} axes have no kernel yet; over 1 or 2 they have")
+    if not 1 <= rank <= axes:
+        raise NoKernel(f"windows over {rank} axes have no kernel; over 1 to {axes} they have")
     strides = tuple(op.attr("strides") or (1,) * rank)
     dilations = tuple(op.attr("dilations") or (1,) * rank)
     pads: list[int] = list(op.attr("pads") or (0,) * (2 * rank))
@@ -52,17 +63,17 @@ def windows(
     elif auto == "VALID":
         pads = [0] * (2 * rank)
 
-    def two(values: Sequence[int], missing: int) -> tuple[int, int]:
-        return (missing, values[0]) if rank == 1 else (values[0], values[1])
+    def all_of(values: Sequence[int], missing: int) -> tuple[int, ...]:
+        return (*[missing] * (axes - rank), *values)
 
     return Windows(
-        two(kernel, 1),
-        two(strides, 1),
-        two(pads[:rank], 0),
-        two(pads[rank:], 0),
-        two(dilations, 1),
-        two(inputs, 1),
-        two(outputs, 1),
+        all_of(kernel, 1),
+        all_of(strides, 1),
+        all_of(pads[:rank], 0),
+        all_of(pads[rank:], 0),
+        all_of(dilations, 1),
+        all_of(inputs, 1),
+        all_of(outputs, 1),
     )
 
 
@@ -70,6 +81,8 @@ def _conv(group: Group) -> Lowered:
     op = group.main
     x, w, bias = group.operand(0), group.operand(1), group.optional(2)
     shape, filters, out = shape_of(x), shape_of(w), shape_of(group.output)
+    if len(shape) > 4 or ctype(x) not in FLOATS:
+        return _direct(group, windows(op, filters[2:], shape[2:], out[2:], 3))
     g = windows(op, filters[2:], shape[2:], out[2:])
     groups = op.attr("group")
     m, k = filters[0] // groups, prod(filters[1:])
@@ -116,4 +129,84 @@ def _conv(group: Group) -> Lowered:
     ]
 
 
-LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {("", "Conv"): _conv}
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of products over windows.
+
+    Attributes:
+        x, w: operands.
+        zeros: what is taken from each first, if anything.
+        acc: the type of a sum.
+        code: `struct Finish`.
+        finish: its parameters.
+        transposed: whether windows are written instead of read.
+    """
+
+    x: Value
+    w: Value
+    acc: str
+    code: str
+    finish: Block
+    zeros: tuple[Value | None, Value | None] = (None, None)
+    transposed: bool = False
+
+
+def direct(group: Group, g: Windows, s: Sums) -> Lowered:
+    """The launch of sums of products over windows of three axes."""
+    shape, filters, out = shape_of(s.x), shape_of(s.w), shape_of(group.output)
+    if 0 in shape[1:2]:
+        raise NoKernel("it has no channels")
+    spec = KernelSpec(
+        "conv_direct",
+        (("T", ctype(s.x)), ("TW", ctype(s.w)), ("T_OUT", ctype(group.output)), ("ACC", s.acc)),
+        (("TRANSPOSED", s.transposed),),
+        s.code,
+        sectors=SECTOR / itemsize(s.x),
+    )
+    n, zero = prod(out), s.zeros[1]
+    per_channel = zero is not None and prod(shape_of(zero)) > 1
+    groups = int(group.main.attr("group") or 1)
+    words = (
+        *(n, shape[1], out[1], groups, int(per_channel)),
+        *(*g.inputs, *g.outputs, *g.kernel),
+        *(*g.strides, *g.pads, *g.dilations),
+    )
+    block = Block((s.x, s.w, *s.zeros, group.output), words)
+    flops = 2 * n * prod(filters[1:])
+    grid = (blocks(n, 256), 1, 1)
+    return [Launch(spec, grid, (block, s.finish), (group.output,), flops=flops)]
+
+
+def _direct(group: Group, g: Windows, *, into: bool = False) -> Lowered:
+    """Of floats, with what joined it; or of float64."""
+    x, w, bias = group.operand(0), group.operand(1), group.optional(2)
+    kind, result = ctype(x), ctype(group.output)
+    if kind in FLOATS:
+        out = shape_of(group.output)
+        first = []
+        if bias is not None:
+            first = [(bias, (out[1], *[1] * (len(out) - 2)), "({x} + {a})")]
+        functor = group.functor(first, exclude=(x, w))
+        sums = Sums(x, w, "float", group.finish(functor, result), functor.block)
+    else:
+        group.plain()
+        code = STORE.format(bias=kind, result=result, sum=kind)
+        sums = Sums(x, w, kind, code, Block((bias,)))
+    return direct(group, g, replace(sums, transposed=into))
+
+
+def _conv_transpose(group: Group) -> Lowered:
+    op = group.main
+    kernel, spatial = shape_of(group.operand(1))[2:], shape_of(group.operand(0))[2:]
+    places = transposed(op.attr, kernel, spatial, NoKernel)
+    outputs = shape_of(group.output)[2:]
+    g = windows(op, kernel, spatial, outputs, 3)
+    begins = tuple(int(p.begin or 0) for p in places)
+    pads = (*[0] * (3 - len(begins)), *begins)
+    return _direct(group, replace(g, pads=pads), into=True)
+
+
+LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
+    ("", "Conv"): _conv,
+    ("", "ConvTranspose"): _conv_transpose,
+}

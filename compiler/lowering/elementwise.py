@@ -21,6 +21,7 @@ from isomorph.lowering.context import (
 )
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import cast_text
+from isomorph.lowering.movement import copy, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,11 +59,16 @@ def _identity(group: Group) -> Lowered:
 
 
 def _dropout(group: Group) -> Lowered:
-    group.alone()
-    mode = group.optional(2)
-    if mode is not None and (mode.weight is None or mode.weight.numpy().any()):
+    """Its operand, and a mask of ones: where it draws nothing."""
+    ratio, mode = group.optional(1), group.optional(2)
+    drawn = mode is not None and (mode.weight is None or mode.weight.numpy().any())
+    if drawn and (ratio is None or ratio.weight is None or ratio.weight.numpy().any()):
         raise NoKernel("training_mode is not known to be false")
-    return Alias(group.operand(0))
+    x, masks = group.operand(0), group.main.outputs[1:]
+    if masks and masks[0] is not None:
+        n = prod(shape_of(x))
+        return [*copy(x, group.output, (n,), (1,), (1,)), *fill(masks[0])]
+    return Alias(x)
 
 
 def _cast(group: Group) -> Lowered:

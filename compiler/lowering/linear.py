@@ -11,14 +11,18 @@ import numpy as np
 from isomorph.codegen.functor import collapse
 from isomorph.codegen.spec import CONTIGUOUS, Block, KernelSpec, Launch
 from isomorph.lowering.context import (
+    FLOATS,
+    STORE,
     Group,
     Lowered,
     blocks,
     broadcast_strides,
     ctype,
+    dtype_of,
     floating,
     shape_of,
 )
+from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import literal
 from isomorph.passes.tile import MMA, SIMT, TN, choose
 
@@ -48,6 +52,8 @@ class Product:
 
 def product(group: Group, p: Product, functor: Functor) -> Lowered:
     """The launch of a product."""
+    if ctype(p.a) not in FLOATS:
+        raise NoKernel(f"its operands are {p.a.type}")
     kind, out = floating(p.a, p.b), ctype(group.output)
     rank = len(p.batch_words[0]) // 2
     words = (p.m, p.n, p.k)
@@ -128,8 +134,54 @@ def tensor_cores(p: Product) -> bool:
     return all(v % 8 == 0 for v in (p.a_strides[0], b_row, contiguous, *steps))
 
 
-def _matmul(group: Group) -> Lowered:
-    a, b = group.operand(0), group.operand(1)
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """What a product in integers or float64 has beside its operands.
+
+    Attributes:
+        acc: the type of a sum.
+        code: `struct Finish`.
+        finish: its parameters.
+        zeros: what is taken from each operand first: one number, or one a row and one a column.
+    """
+
+    acc: str
+    code: str
+    finish: Block
+    zeros: tuple[Value | None, Value | None] = (None, None)
+
+
+def exact_product(group: Group, p: Product, e: Exact) -> Lowered:
+    """The launch of a product in integers or float64."""
+    group.plain()
+    out = ctype(group.output)
+    rank = len(p.batch_words[0]) // 2
+    spec = KernelSpec(
+        "gemm_plain",
+        (("TA", ctype(p.a)), ("TB", ctype(p.b)), ("T_OUT", out), ("ACC", e.acc)),
+        (("BATCH", rank),),
+        e.code,
+        sectors=4.0,
+        wavefronts=2.0,
+    )
+    steps = (int(z is not None and prod(shape_of(z)) > 1) for z in e.zeros)
+    words = (
+        *(p.m, p.n, p.k, *p.a_strides, *p.b_strides, *steps),
+        *(*p.batch_words[0], *p.batch_words[1]),
+    )
+    block = Block((p.a, p.b, *e.zeros, group.output), words)
+    grid = (blocks(p.n, 16), blocks(p.m, 16), p.batch)
+    flops = 2 * p.batch * p.m * p.n * p.k
+    return [Launch(spec, grid, (block, e.finish), (group.output,), flops=flops)]
+
+
+def matmul(a: Value, b: Value, *, rows: bool = True) -> Product:
+    """The product of two operands as MatMul takes them.
+
+    Args:
+        a, b: operands.
+        rows: batches of the left are more rows, where the right has none.
+    """
     left, right = shape_of(a), shape_of(b)
     if len(left) == 1:
         left = (1, *left)
@@ -137,10 +189,9 @@ def _matmul(group: Group) -> Lowered:
         right = (*right, 1)
     m, k, n = left[-2], left[-1], right[-1]
     outer = np.broadcast_shapes(left[:-2], right[:-2])
-    functor = group.functor(exclude=(a, b))
-    if prod(right[:-2]) == 1:
+    if rows and prod(right[:-2]) == 1:
         m = prod(left[:-1])
-        return product(group, Product(a, b, m, n, k, (k, 1), (n, 1)), functor)
+        return Product(a, b, m, n, k, (k, 1), (n, 1))
     steps = (
         tuple(s * m * k for s in broadcast_strides(left[:-2], outer)),
         tuple(s * k * n for s in broadcast_strides(right[:-2], outer)),
@@ -148,8 +199,16 @@ def _matmul(group: Group) -> Lowered:
     dims = collapse(outer, steps) or [(1, (0, 0))]
     sizes = tuple(size for size, _ in dims)
     a_words, b_words = ((*sizes, *(s[i] for _, s in dims)) for i in (0, 1))
-    made = Product(a, b, m, n, k, (k, 1), (n, 1), prod(outer), (a_words, b_words))
-    return product(group, made, functor)
+    return Product(a, b, m, n, k, (k, 1), (n, 1), prod(outer), (a_words, b_words))
+
+
+def _matmul(group: Group) -> Lowered:
+    a, b = group.operand(0), group.operand(1)
+    made, kind = matmul(a, b), ctype(a)
+    if kind in FLOATS:
+        return product(group, made, group.functor(exclude=(a, b)))
+    code = STORE.format(bias=kind, result=kind, sum=kind)
+    return exact_product(group, made, Exact(kind, code, Block((None,))))
 
 
 def _gemm(group: Group) -> Lowered:
@@ -163,6 +222,9 @@ def _gemm(group: Group) -> Lowered:
         n = shape_of(b)[0]
         b_strides = (1, k)
     beta = float(op.attr("beta"))
+    if ctype(a) not in FLOATS:
+        made = Product(a, b, m, n, k, a_strides, b_strides)
+        return exact_product(group, made, _scaled(group, c, float(op.attr("alpha")), beta))
     first = []
     if c is not None and beta:
         scaled = "{a}" if beta == 1.0 else f"{literal(beta)} * {{a}}"
@@ -170,6 +232,25 @@ def _gemm(group: Group) -> Lowered:
     functor = group.functor(first, exclude=(a, b))
     made = Product(a, b, m, n, k, a_strides, b_strides, alpha=float(op.attr("alpha")))
     return product(group, made, functor)
+
+
+def _scaled(group: Group, c: Value | None, alpha: float, beta: float) -> Exact:
+    """What Gemm does to a sum in integers or float64."""
+    kind = ctype(group.output)
+    if kind != "double" and (alpha, beta) != (1.0, 1.0):
+        raise NoKernel(f"alpha is {alpha} and beta {beta} for {dtype_of(group.output)}")
+    rows, columns = broadcast_strides((1, 1) if c is None else shape_of(c), shape_of(group.output))
+    alpha_text, beta_text = ("" if f == 1.0 else f" * {literal(f)}" for f in (alpha, beta))
+    code = f"""
+struct Finish {{
+  const {kind}* c;
+  int32_t row, column;
+  DEV {kind} operator()({kind} v, uint32_t m, uint32_t n) const {{
+    v = {kind}(v{alpha_text});
+    return c ? plus(v, {kind}(c[int32_t(m) * row + int32_t(n) * column]{beta_text})) : v;
+  }}
+}};"""
+    return Exact(kind, code, Block((c if beta else None,), (rows, columns)))
 
 
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {

@@ -166,14 +166,32 @@ def _pad(group: Group) -> Lowered:
     if mode and 0 in kept and prod(sizes):
         raise NoKernel(f"nothing of {shape} is left to pad with")
     has_value = value is not None and not mode
-    constants = (("RANK", max(rank, 1)), ("HAS_VALUE", has_value), ("MODE", mode))
+    given = value if has_value else None
+    return framed(x, out, shape, sizes, given, mode, before, first, kept)
+
+
+def framed(
+    x: Value,
+    out: Value,
+    shape: Sequence[int],
+    sizes: Sequence[int],
+    value: Value | None = None,
+    mode: int = 0,
+    before: Sequence[int] | None = None,
+    first: Sequence[int] | None = None,
+    kept: Sequence[int] | None = None,
+) -> list[Launch]:
+    """A frame around `x`: zeros behind it where nothing else is said."""
+    rank, none = len(shape), [0] * len(shape)
+    before, first, kept = before or none, first or none, kept or list(shape)
+    constants = (("RANK", max(rank, 1)), ("HAS_VALUE", value is not None), ("MODE", mode))
     spec = KernelSpec(
         "pad", (("T", word(x)),), constants, sectors=2.0 if mode else CONTIGUOUS
     )
     lists = (sizes, shape, before, first, kept) if rank else ((1,), (1,), (0,), (0,), (1,))
     words = (prod(sizes), *(w for part in lists for w in part))
     grid = (blocks(prod(sizes), 256), 1, 1)
-    return [Launch(spec, grid, (Block((x, value if has_value else None, out), words),), (out,))]
+    return [Launch(spec, grid, (Block((x, value, out), words),), (out,))]
 
 
 def _tile(group: Group) -> Lowered:

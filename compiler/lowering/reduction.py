@@ -6,7 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.functor import collapse
+from isomorph.codegen.functor import collapse, computed_as
 from isomorph.codegen.spec import CONTIGUOUS, SECTOR, Block, KernelSpec, Launch
 from isomorph.ir.constants import integers
 from isomorph.lowering.context import (
@@ -14,7 +14,7 @@ from isomorph.lowering.context import (
     Lowered,
     blocks,
     ctype,
-    floating,
+    dtype_of,
     itemsize,
     shape_of,
     strides_of,
@@ -33,12 +33,21 @@ KINDS = {
     "max": ("Largest", "v", "v"),
     "min": ("Smallest", "v", "v"),
     "prod": ("Product", "v", "v"),
-    "l1": ("Sum", "fabsf(v)", "v"),
-    "l2": ("Sum", "v * v", "sqrtf(v)"),
+    "l1": ("Sum", "fabs_(v)", "v"),
+    "l2": ("Sum", "v * v", "sqrt_(v)"),
     "sum_square": ("Sum", "v * v", "v"),
-    "log_sum": ("Sum", "v", "logf(v)"),
+    "log_sum": ("Sum", "v", "log_(v)"),
 }
 """The fold, what is done to each term before it, and to the result after it."""
+
+OF_INTEGERS = {
+    "mean": ("Sum", "v", "divided(v, divisor)"),
+    "l1": ("Sum", "magnitude(v)", "v"),
+    "l2": ("Sum", "wrap_mul(v, v)", "sqrt(double(v))"),
+    "sum_square": ("Sum", "wrap_mul(v, v)", "v"),
+    "log_sum": ("Sum", "v", "log(double(v))"),
+}
+"""The same for integers, where it is written otherwise."""
 
 
 def reduce(group: Group, axes: Sequence[int], kind: str) -> Lowered:
@@ -50,25 +59,27 @@ def reduce(group: Group, axes: Sequence[int], kind: str) -> Lowered:
     strides = strides_of(shape)
     kept = _view([a for a in range(len(shape)) if a not in axes], shape, strides)
     reduced = _view(sorted(set(axes)), shape, strides)
-    fold, before, after = KINDS[kind]
-    functor = group.functor(exclude=(x,))
+    kind_of, own = ctype(x), computed_as(ctype(x))
+    forms = OF_INTEGERS if dtype_of(x).is_integer else {}
+    fold, before, after = forms.get(kind, KINDS[kind])
+    functor = group.functor(exclude=(x,)) if own == "float" else group.plain()
     code = "\n".join(
         [
             f"using Fold = {fold};",
-            f"DEV float prepare(float v) {{ return {before}; }}",
-            f"DEV float finish(float v, float divisor) {{ return {after}; }}",
+            f"DEV {own} prepare({own} v) {{ return {before}; }}",
+            f"DEV {own} finish({own} v, {own} divisor) {{ return {after}; }}",
             functor.code,
         ]
     )
     spec = KernelSpec(
         "reduce",
-        (("T", floating(x)), ("T_OUT", ctype(group.output))),
+        (("T", kind_of), ("T_OUT", ctype(group.output)), ("VALUE", own)),
         (("KEPT", len(kept) // 2), ("REDUCED", len(reduced) // 2)),
         code,
         sectors=CONTIGUOUS if reduced[-1] == 1 else SECTOR / itemsize(x),  # a lane to each row
     )
     results, terms = prod(shape_of(group.output)), prod(shape[a] for a in set(axes))
-    block = Block((x, group.output), (results, terms, float(terms), *kept, *reduced))
+    block = Block((x, group.output), (results, terms, *kept, *reduced))
     grid = (blocks(results, PER_BLOCK), 1, 1)
     return [Launch(spec, grid, (block, functor.block), (group.output,))]
 
@@ -90,7 +101,51 @@ def _reduce(group: Group, kind: str) -> Lowered:
     return reduce(group, [a % rank for a in axes], kind)
 
 
+def _argument(group: Group, *, most: bool, hard: bool = False) -> Lowered:
+    """The place of an extreme element along an axis, or 1 there and 0 elsewhere (`hard`)."""
+    x, out = group.operand(0), group.output
+    shape = shape_of(x) or (1,)
+    axis = int(group.main.attr("axis", -1 if hard else 0)) % len(shape)
+    if not shape[axis] and prod(shape_of(out)):
+        raise NoKernel("it looks for an element in an axis of size 0")
+    last = bool(group.main.attr("select_last_index", 0))
+    spec = KernelSpec(
+        "arg",
+        (("T", ctype(x)), ("T_OUT", ctype(out))),
+        (("MOST", most), ("LAST", last), ("HARD", hard)),
+        sectors=max(SECTOR / itemsize(x), 4.0),
+    )
+    rows, inner = prod(shape) // max(shape[axis], 1), prod(shape[axis + 1 :])
+    block = Block((x, out), (rows, shape[axis], inner))
+    return [Launch(spec, (blocks(rows, PER_BLOCK), 1, 1), (block,), (out,))]
+
+
+def _cumulative(group: Group, *, product: bool) -> Lowered:
+    x, out = group.operand(0), group.output
+    shape = shape_of(x)
+    given = integers(group.operand(1))
+    if not given:
+        raise NoKernel("its axis is not constant")
+    axis = given[0] % max(len(shape), 1)
+    kind = ctype(x)
+    flags = (("EXCLUSIVE", "exclusive"), ("REVERSE", "reverse"))
+    spec = KernelSpec(
+        "cumulative",
+        (("T", kind), ("VALUE", computed_as(kind)), ("Fold", "Product" if product else "Sum")),
+        tuple((name, bool(group.main.attr(attribute, 0))) for name, attribute in flags),
+        sectors=max(SECTOR / itemsize(x), 4.0),
+    )
+    rows, inner = prod(shape) // max(shape[axis], 1), prod(shape[axis + 1 :])
+    block = Block((x, out), (rows, shape[axis], inner))
+    return [Launch(spec, (blocks(rows, PER_BLOCK), 1, 1), (block,), (out,))]
+
+
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
+    ("", "ArgMax"): partial(_argument, most=True),
+    ("", "ArgMin"): partial(_argument, most=False),
+    ("", "CumProd"): partial(_cumulative, product=True),
+    ("", "CumSum"): partial(_cumulative, product=False),
+    ("", "Hardmax"): partial(_argument, most=True, hard=True),
     ("", "ReduceL1"): partial(_reduce, kind="l1"),
     ("", "ReduceL2"): partial(_reduce, kind="l2"),
     ("", "ReduceLogSum"): partial(_reduce, kind="log_sum"),
