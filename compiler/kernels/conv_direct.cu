@@ -1,7 +1,7 @@
 // Convolution over up to three axes and its transpose, one thread per result, in any type that sums
 // are exact or a float in; zero points are taken from integers first.
 #include "dialect/memory.cuh"
-#include "dialect/narrow.cuh"
+#include "dialect/quantize.cuh"
 #include "spec.cuh"
 
 struct Params {

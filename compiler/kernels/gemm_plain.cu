@@ -1,7 +1,7 @@
 // C[m, n] = Finish(Σₖ (A[m, k] − zero of m) (B[k, n] − zero of n)) in any type that sums are exact or
 // float64 in: 16 × 16 results a block, through tiles of shared memory.
 #include "dialect/memory.cuh"
-#include "dialect/narrow.cuh"
+#include "dialect/quantize.cuh"
 #include "spec.cuh"
 
 struct Params {

@@ -32,6 +32,8 @@ FAMILIES = (
     "convolution",
     "pooling",
     "normalization",
+    "quantized",
+    "image",
 )
 MOST_BLOCKS = 65535
 """Blocks of a grid in y and in z; x has room for all that 32-bit indices reach."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from isomorph.codegen.functor import computed_as
 from isomorph.codegen.spec import SECTOR, Block, KernelSpec, Launch
+from isomorph.ir.constants import integers
 from isomorph.ir.ops.convolution import transposed
 from isomorph.lowering.context import (
     FLOATS,
@@ -206,7 +208,61 @@ def _conv_transpose(group: Group) -> Lowered:
     return _direct(group, replace(g, pads=pads), into=True)
 
 
+def _deform_conv(group: Group) -> Lowered:
+    op, x, w, offset = group.main, *(group.operand(i) for i in range(3))
+    bias, mask, out = group.optional(3), group.optional(4), group.output
+    shape, filters, result = shape_of(x), shape_of(w), shape_of(out)
+    axes = len(shape) - 2
+    g = windows(op, filters[2:], shape[2:], result[2:], axes)
+    kind = ctype(x)
+    spec = KernelSpec(
+        "deform_conv",
+        (("T", kind), ("ACC", computed_as(kind))),
+        (("AXES", axes),),
+        sectors=SECTOR / itemsize(x),
+    )
+    n, groups, moved = prod(result), op.attr("group") or 1, op.attr("offset_group") or 1
+    words = (
+        *(n, shape[1], result[1], groups, moved, prod(g.kernel), prod(g.outputs)),
+        *(*g.inputs, *g.outputs, *g.kernel, *g.strides, *g.pads, *g.dilations),
+    )
+    block = Block((x, w, offset, bias, mask, out), words)
+    flops = 2 * n * prod(filters[1:])
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out,), flops=flops)]
+
+
+def _col2im(group: Group) -> Lowered:
+    x, out, op = group.operand(0), group.output, group.main
+    image, kernel = integers(group.operand(1)), integers(group.operand(2))
+    if image is None or kernel is None:
+        raise NoKernel("its shapes are not constant")
+    strides, dilations = op.attr("strides") or (1,) * len(image), op.attr("dilations")
+    pads = op.attr("pads") or (0,) * (2 * len(image))
+    counts = [
+        (size + begin + end - (k - 1) * d - 1) // s + 1
+        for size, k, s, d, begin, end in zip(
+            image,
+            kernel,
+            strides,
+            dilations or (1,) * len(image),
+            pads[: len(image)],
+            pads[len(image) :],
+            strict=True,
+        )
+    ]
+    g = windows(op, kernel, image, counts, 3)
+    kind = ctype(x)
+    spec = KernelSpec(
+        "col2im", (("T", kind), ("ACC", computed_as(kind))), sectors=SECTOR / itemsize(x)
+    )
+    n = prod(shape_of(out))
+    words = (n, *g.inputs, *g.kernel, *g.outputs, *g.strides, *g.pads, *g.dilations)
+    return [Launch(spec, (blocks(n, 256), 1, 1), (Block((x, out), words),), (out,))]
+
+
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
+    ("", "Col2Im"): _col2im,
     ("", "Conv"): _conv,
     ("", "ConvTranspose"): _conv_transpose,
+    ("", "DeformConv"): _deform_conv,
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.codegen.functor import collapse
 from isomorph.codegen.spec import CONTIGUOUS, INDICES, SECTOR, Block, KernelSpec, Launch
 from isomorph.ir.constants import integers
+from isomorph.lowering._resize import resize
 from isomorph.lowering.context import (
     Alias,
     Group,
@@ -264,6 +265,7 @@ LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
     ("", "Flatten"): _alias,
     ("", "Pad"): _pad,
     ("", "Reshape"): _alias,
+    ("", "Resize"): resize,
     ("", "ReverseSequence"): _reverse_sequence,
     ("", "Slice"): _slice,
     ("", "Split"): _split,

@@ -6,6 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from isomorph.codegen.functor import computed_as
 from isomorph.codegen.spec import SECTOR, Block, KernelSpec, Launch
 from isomorph.lowering.context import (
     FLOATS,
@@ -148,6 +149,30 @@ def _max_unpool(group: Group) -> Lowered:
     return launches
 
 
+def _roi_align(group: Group) -> Lowered:
+    x, regions, batch, out = *(group.operand(i) for i in range(3)), group.output
+    shape, op = shape_of(x), group.main
+    kind = ctype(x)
+    acc = computed_as(kind)
+    if ctype(regions) != kind or acc not in {"float", "double"}:
+        raise NoKernel(f"its operands are {x.type} and {regions.type}")
+    if 0 in shape and prod(shape_of(out)):
+        raise NoKernel(f"there is nothing to read in {shape}")
+    spec = KernelSpec(
+        "roi_align",
+        (("T", kind), ("INDEX", ctype(batch)), ("ACC", acc)),
+        (
+            ("HALF_PIXEL", op.attr("coordinate_transformation_mode") == "half_pixel"),
+            ("MAXIMUM", op.attr("mode", "avg") == "max"),
+        ),
+        sectors=SECTOR / itemsize(x),
+    )
+    n = prod(shape_of(out))
+    words = (n, *shape, *shape_of(out)[2:], int(op.attr("sampling_ratio") or 0))
+    block = Block((x, regions, batch, out, group.status), (*words, float(op.attr("spatial_scale"))))
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out, group.status))]
+
+
 def _global(group: Group, kind: str) -> Lowered:
     return reduce(group, range(2, len(shape_of(group.operand(0)))), kind)
 
@@ -160,4 +185,5 @@ LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
     ("", "LpPool"): partial(_window, kind="NORM"),
     ("", "MaxPool"): partial(_pool, maximum=True),
     ("", "MaxUnpool"): _max_unpool,
+    ("", "RoiAlign"): _roi_align,
 }

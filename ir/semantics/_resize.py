@@ -11,6 +11,8 @@ from isomorph.ir.ops._resize import kept_aspect, scaled
 from isomorph.ir.types import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from isomorph.ir.semantics import Call
 
 
@@ -22,17 +24,31 @@ def resize(
     call: Call, x: np.ndarray, roi: Any = None, scales: Any = None, sizes: Any = None
 ) -> np.ndarray:
     """Resize-11 and later."""
-    rank = x.ndim
-    axes = [a % rank for a in call.attr("axes") or range(rank)]
     mode = call.attr("coordinate_transformation_mode")
+    result = x
+    for axis, ratio, length, part in steps(call.attr, x.shape, roi, scales, sizes):
+        same = ratio[0] == ratio[1] and length == x.shape[axis] and part == (0.0, 1.0)
+        if same and mode != "tf_half_pixel_for_nn":
+            continue
+        result = _axis(call, result, axis, ratio, length, part)
+    return _rounded(result, x.dtype)
+
+
+def steps(
+    attr: Callable[..., Any], shape: Sequence[int], roi: Any, scales: Any, sizes: Any
+) -> list[tuple[int, Ratio, int, tuple[float, float]]]:
+    """For each axis that a Resize names: old length over new, the new length, the part of it."""
+    rank = len(shape)
+    axes = [a % rank for a in attr("axes") or range(rank)]
+    mode = attr("coordinate_transformation_mode")
     parts = [(0.0, 1.0)] * len(axes)
     if mode == "tf_crop_and_resize" and roi is not None and roi.size:
         parts = [
             (float(a), float(b)) for a, b in zip(roi[: len(axes)], roi[len(axes) :], strict=True)
         ]
-    dims = [x.shape[a] for a in axes]
+    dims = [shape[a] for a in axes]
     if sizes is not None and sizes.size:
-        policy = call.attr("keep_aspect_ratio_policy", "stretch")
+        policy = attr("keep_aspect_ratio_policy", "stretch")
         wanted = [int(s) for s in sizes]
         lengths = kept_aspect(wanted, dims, policy)
         ratios: list[Ratio] = list(zip(dims, wanted, strict=True))
@@ -45,13 +61,7 @@ def resize(
             scaled(d, f, end - start)
             for d, (_, f), (start, end) in zip(dims, ratios, parts, strict=True)
         ]
-    result = x
-    for axis, ratio, length, part in zip(axes, ratios, lengths, parts, strict=True):
-        same = ratio[0] == ratio[1] and length == x.shape[axis] and part == (0.0, 1.0)
-        if same and mode != "tf_half_pixel_for_nn":
-            continue
-        result = _axis(call, result, axis, ratio, length, part)
-    return _rounded(result, x.dtype)
+    return list(zip(axes, ratios, lengths, parts, strict=True))
 
 
 def resize_10(call: Call, x: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -179,7 +189,21 @@ def _weighted(
     exclude_outside: bool = False,
 ) -> np.ndarray:
     """Interpolation along an axis; `stretch` below 1 widens the filter (antialias)."""
-    dim = x.shape[axis]
+    indices, weights = filtered(
+        places, x.shape[axis], mode, stretch, a, exclude_outside=exclude_outside
+    )
+    taken = _take(x if x.dtype == np.complex128 else _wide(x), indices, axis)
+    shape = [1] * taken.ndim
+    shape[axis], shape[axis + 1] = weights.shape
+    # A neighbour of weight zero does not count, whatever it is (inf or NaN).
+    terms = np.where(weights.reshape(shape) == 0, 0.0, taken * weights.reshape(shape))
+    return terms.sum(axis=axis + 1)
+
+
+def filtered(
+    places: np.ndarray, dim: int, mode: str, stretch: float, a: float, *, exclude_outside: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which elements each place is made of (they may lie outside), and their weights."""
     reach = 1 if mode == "linear" else 2
     first = int(np.floor(-reach / stretch)) + 1
     left = np.ceil(places) - 1
@@ -191,12 +215,7 @@ def _weighted(
         weights = np.where((indices < 0) | (indices >= dim), 0.0, weights)
     if exclude_outside or stretch < 1:
         weights = weights / weights.sum(axis=1, keepdims=True)
-    taken = _take(x if x.dtype == np.complex128 else _wide(x), indices, axis)
-    shape = [1] * taken.ndim
-    shape[axis], shape[axis + 1] = weights.shape
-    # A neighbour of weight zero does not count, whatever it is (inf or NaN).
-    terms = np.where(weights.reshape(shape) == 0, 0.0, taken * weights.reshape(shape))
-    return terms.sum(axis=axis + 1)
+    return indices, weights
 
 
 def _wide(x: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 // Indices that only the device knows.
 #pragma once
 #include "dialect/core.cuh"
+#include "dialect/functions.cuh"
 
 // An index from the end is negative. One out of range is brought to the nearest valid one, and leaves
 // its position + 1 in `status`, which the host reads when all is done.
