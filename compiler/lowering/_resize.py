@@ -103,10 +103,18 @@ def _numbers(value: Value | None) -> np.ndarray | None:
 
 
 def _tables(op: Op, shape: tuple[int, ...], given: list[Any]) -> list[Table | None]:
-    mode = op.attr("coordinate_transformation_mode")
+    mode, (_, scales, sizes) = op.attr("coordinate_transformation_mode"), given
+    found = _resize.steps(op.attr, shape, *given)
+    if mode == "align_corners" and scales is not None and (sizes is None or not sizes.size):
+        for axis, (_, scale), length, _ in found:
+            if scale * shape[axis] != length:
+                raise NoKernel(
+                    f"align_corners with scale {scale} of {shape[axis]}: the standard and run "
+                    "times disagree about what fraction of a pixel is left at the end"
+                )
     return [
         _table(op, mode, shape[axis], axis, ratio, length, part)
-        for axis, ratio, length, part in _resize.steps(op.attr, shape, *given)
+        for axis, ratio, length, part in found
     ]
 
 

@@ -35,9 +35,10 @@ MOST_ELEMENTS = 2**31 - 1
 """Kernels index with 32 bits."""
 
 
-NOTHING = (
-    "struct Epilogue { template <class V, int N> DEV void operator()(V (&)[N], uint32_t) const {} };"
-)
+NOTHING = """
+struct Epilogue {
+  template <class V, int N> DEV void operator()(V (&)[N], uint32_t) const {}
+};"""
 
 
 FINISH = """

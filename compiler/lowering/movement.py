@@ -186,9 +186,7 @@ def framed(
     rank, none = len(shape), [0] * len(shape)
     before, first, kept = before or none, first or none, kept or list(shape)
     constants = (("RANK", max(rank, 1)), ("HAS_VALUE", value is not None), ("MODE", mode))
-    spec = KernelSpec(
-        "pad", (("T", word(x)),), constants, sectors=2.0 if mode else CONTIGUOUS
-    )
+    spec = KernelSpec("pad", (("T", word(x)),), constants, sectors=2.0 if mode else CONTIGUOUS)
     lists = (sizes, shape, before, first, kept) if rank else ((1,), (1,), (0,), (0,), (1,))
     words = (prod(sizes), *(w for part in lists for w in part))
     grid = (blocks(prod(sizes), 256), 1, 1)

@@ -146,16 +146,16 @@ def _requantized(group: Group, rows: int, columns: int, bias: Value | None) -> t
     kinds = {ctype(v) for v in (first, second, last)}
     if len(kinds) > 1 or not kinds <= {"float", "half_t", "bfloat_t"}:
         raise NoKernel(f"its scales are {', '.join(sorted(kinds))}")
-    code = FINISH.format(
-        scale=kinds.pop(), result=ctype(group.output)
-    )
+    code = FINISH.format(scale=kinds.pop(), result=ctype(group.output))
     steps = (_per(first, rows, "scales"), _per(second, columns, "scales"))
     return code, Block((first, second, last, zero, bias), steps)
 
 
 def _matmul_integer(group: Group) -> Lowered:
     a, b, zeros = group.operand(0), group.operand(1), (group.optional(2), group.optional(3))
-    return _product(group, a, b, zeros, STORE.format(bias="int32_t", result="int32_t", sum="int32_t"))
+    return _product(
+        group, a, b, zeros, STORE.format(bias="int32_t", result="int32_t", sum="int32_t")
+    )
 
 
 def _qlinear_matmul(group: Group) -> Lowered:

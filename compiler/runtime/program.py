@@ -214,8 +214,8 @@ class _Bound:
                 watch(plan, index, self.read)
         if status in plan.offsets and (found := int(self.read(status)[0])):
             raise RunError(
-                f"{plan.graph.name}: an index is out of range (at position {found - 1} of those of a "
-                "Gather, Scatter or ReverseSequence, or an earlier one)"
+                f"{plan.graph.name}: an index is out of range (at position {found - 1} of those of "
+                "an op that gathers, scatters or reverses, or at an earlier one)"
             )
 
     def keep(self, value: Value) -> Tensor:
