@@ -60,7 +60,9 @@ def resize(group: Group) -> Lowered:
             dims[-1] = (dims[-1][0] * size, step, None)
         else:
             dims.append((size, step, table))
-    starts, taps, at = [], [], 0
+    starts: list[int] = []
+    taps: list[int] = []
+    at = 0
     for _, _, table in dims:
         starts.append(at)
         taps.append(0 if table is None else table.indices.shape[1])

@@ -83,7 +83,8 @@ def _conv(group: Group) -> Lowered:
     op = group.main
     x, w, bias = group.operand(0), group.operand(1), group.optional(2)
     shape, filters, out = shape_of(x), shape_of(w), shape_of(group.output)
-    if len(shape) > 4 or ctype(x) not in FLOATS:
+    rank = len(shape)
+    if rank > 4 or ctype(x) not in FLOATS:
         return _direct(group, windows(op, filters[2:], shape[2:], out[2:], 3))
     g = windows(op, filters[2:], shape[2:], out[2:])
     groups = op.attr("group")

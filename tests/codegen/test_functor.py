@@ -64,7 +64,7 @@ def test_a_source_is_flat_and_keeps_its_lines():
     includes = [line for line in text.splitlines() if line.startswith("#include")]
     assert includes == ['#include "sim.hpp"']
     assert "constexpr bool FLAG = true;" in text
-    assert text.count("DEV float warp_reduce(") == 1
+    assert text.count("DEV V warp_reduce(") == 1
     assert '#line 1 "spec.cuh"' in text
 
 

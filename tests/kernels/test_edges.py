@@ -37,7 +37,8 @@ GRAPHS = {
     " { z = CumSum<reverse = 1, exclusive = 1>(x, a) }",
     "wide sum": "(double[m, n] x) => (double[m] z) <int64[1] a = {1}>"
     " { z = ReduceSum<keepdims = 0>(x, a) }",
-    "truth": "(bool[m, n] x) => (bool[m] z) <int64[1] a = {1}> { z = ReduceMax<keepdims = 0>(x, a) }",
+    "truth": "(bool[m, n] x) => (bool[m] z) <int64[1] a = {1}>"
+    " { z = ReduceMax<keepdims = 0>(x, a) }",
     "wide product": "(double[m, n] x, double[n, m] y) => (double[m, m] z) { z = MatMul(x, y) }",
     "integers": "(uint8[m, n] x, int8[n, m] y, uint8 a, int8[m] b) => (int32[m, m] z)"
     " { z = MatMulInteger(x, y, a, b) }",
@@ -60,7 +61,8 @@ GRAPHS = {
     "places": "(float[1, 2, m, n] x) => (float[1, 2, m, n] z, int64[1, 2, m, n] i)"
     " { z, i = MaxPool<kernel_shape = [3, 1], pads = [1, 0, 1, 0]>(x) }",
     "bits": "(float[m, n] x) => (int32[m, n] z) { z = BitCast<to = 6>(x) }",
-    "float8": "(float[m, n] x) => (float16[m, n] z) { t = Cast<to = 17>(x)\n z = Cast<to = 10>(t) }",
+    "float8": "(float[m, n] x) => (float16[m, n] z)"
+    " { t = Cast<to = 17>(x)\n z = Cast<to = 10>(t) }",
 }
 SMALL = {"gather nd", "scatter nd", "gather elements", "scatter elements", "reverse", "largest"}
 """Those whose indices need something to point at."""
