@@ -5,7 +5,7 @@
 
 struct Params { T* out; uint32_t n; };
 
-KERNEL void __launch_bounds__(256) elementwise(const Params p, const Epilogue body) {
+KERNEL void __launch_bounds__(256, 4) elementwise(const Params p, const Epilogue body) {
   uint32_t i = (blockIdx.x * 256 + threadIdx.x) * VECTOR;
   if (i + VECTOR <= p.n) {
     VALUE v[VECTOR] = {};

@@ -32,6 +32,7 @@ FAMILIES = (
     "convolution",
     "pooling",
     "normalization",
+    "attention",
     "quantized",
     "image",
 )

@@ -116,6 +116,19 @@ def resnet(dtype: str, width: int = 8) -> Graph:
     return b.graph("resnet", ["batch", 3, "height", "width"], y, 2, 17)
 
 
+def written_out(dtype: str, width: int = 24) -> Graph:
+    """A layer normalization as its own operators, whose statistics two kernels read by rows."""
+    b = Builder(dtype)
+    axes = b.constant([-1], "int64")
+    x = b.op("Tanh", ["x"])
+    centred = b.op("Sub", [x, b.op("ReduceMean", [x, axes])])
+    square = b.op("ReduceMean", [b.op("Mul", [centred, centred]), axes])
+    rate = b.op("Reciprocal", [b.op("Sqrt", [b.op("Add", [square, b.constant(1e-3)])])])
+    scaled = b.op("Mul", [centred, b.op("Mul", [rate, b.weight(width)])])
+    y = b.op("Add", [scaled, b.weight(width)])
+    return b.graph("written out", ["batch", "rows", width], y, 3, 21)
+
+
 def digits(_: str) -> Graph:
     """The digits CNN of the examples, in float32."""
     path = Path(__file__).parents[2] / "examples" / "digits" / "model.py"
@@ -147,11 +160,13 @@ def source(model: str, dtype: str) -> tuple[Any, list[str]]:
 TORCH = ("torch encoder", "torch resnet")
 WITHOUT_TORCH = find_spec("torch") is None
 MODELS = {"mlp": mlp, "encoder": encoder, "resnet": resnet, "digits": digits}
+MODELS["written out"] = written_out
 MODELS |= {name: from_torch(name) for name in TORCH}
 SHAPES: dict[str, list[tuple[int, ...]]] = {
     "mlp": [(64, 24), (5, 24)],
-    "encoder": [(2, 16, 32), (1, 7, 32)],
+    "encoder": [(2, 16, 32), (1, 45, 32)],
     "resnet": [(2, 3, 32, 32), (1, 3, 29, 27)],
+    "written out": [(2, 16, 24), (1, 7, 24)],
     "digits": [(16, 1, 8, 8), (3, 1, 8, 8)],
     "torch encoder": [(2, 16, 32), (1, 7, 32)],
     "torch resnet": [(2, 3, 32, 32), (1, 3, 29, 27)],

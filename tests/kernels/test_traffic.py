@@ -20,7 +20,7 @@ pytestmark = needs_compiler
 
 def launched(text: str) -> Run:
     """A graph that has run once in checking mode."""
-    header = '<ir_version: 10, opset_import: ["" : 21]>'
+    header = '<ir_version: 12, opset_import: ["" : 24]>'
     run = compile_graph(parse(f"{header}\ng {text}"), "sim:sm_90", checking=True)
     types = [v.type for v in run.graph.inputs]
     run(*(np.ones(t.static_shape, t.dtype.numpy) for t in types))
@@ -60,6 +60,8 @@ PROBLEMS = {
     " => (FLOAT[2, 32, 16, 16] z) { z = Conv<pads = [1, 1, 1, 1], strides = [2, 2]>(x, w) }",
     "pooling": "(FLOAT[2, 16, 32, 32] x) => (FLOAT[2, 16, 16, 16] z)"
     " { z = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) }",
+    "attention": "(FLOAT[2, 48, 128] q, FLOAT[2, 96, 64] k, FLOAT[2, 96, 64] v)"
+    " => (FLOAT[2, 48, 128] z) { z = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v) }",
     "padding": "(FLOAT[2, 32, 32] x) => (FLOAT[2, 48, 64] z) <int64[6] p = {0, 8, 16, 0, 8, 16}>"
     " { z = Pad(x, p) }",
 }
