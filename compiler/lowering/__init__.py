@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isomorph.ir import schema
 from isomorph.ir.graph import Value
 from isomorph.ir.infer import is_canonical
 from isomorph.ir.opdef import Manifest
@@ -137,6 +136,8 @@ def refuse_unknown(graph: Graph, known: Collection[Value]) -> None:
     Raises:
         NoKernelError: listing every such op.
     """
+    from isomorph.lowering.definitions import is_defined
+
     missing = [
         Missing(op.type, op.where, _reason(op))
         for op in graph.sorted_ops()
@@ -145,7 +146,7 @@ def refuse_unknown(graph: Graph, known: Collection[Value]) -> None:
             or (not op.domain and op.type in ON_THE_HOST)
             or op.key == ("", "If")
             or all(v in known or v.weight is not None for v in op.operands)
-            or schema.has_body(op.domain, op.type, op.version)
+            or is_defined(op)
         )
     ]
     if missing:

@@ -1,4 +1,4 @@
-"""Operators that no kernel computes are written as their function bodies, where they have one."""
+"""Operators that no kernel computes are written as their definitions, where they have one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir import schema
-from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.patch import Patch
-from isomorph.ir.proto.function import inline_body
 from isomorph.lowering import ON_THE_HOST, computes
+from isomorph.lowering.definitions import leave, write_out
 from isomorph.passes.fuse import SPECIALISE
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
-    """Inline the definition of every op that has no kernel of its own at these shapes.
+    """Write out every op that has no kernel of its own at these shapes.
 
     Attributes:
         arch: the architecture that is lowered for.
@@ -34,25 +32,23 @@ class Bodies:
     def apply(self, graph: Graph) -> bool:
         changed = False
         for _ in range(DEEPEST):
-            inlined = [op for op in graph.sorted_ops() if self._inline(graph, op)]
-            if not inlined:
+            written = [op for op in graph.sorted_ops() if self._write_out(graph, op)]
+            left = leave(graph, self._lacks)
+            if not written and not left:
                 break
             upgrade(graph)
             SPECIALISE.run(graph)
             changed = True
         return changed
 
-    def _inline(self, graph: Graph, op: Op) -> bool:
-        if op.captures or not schema.has_body(op.domain, op.type, op.version):
-            return False
-        if (not op.domain and op.type in ON_THE_HOST) or computes(op, self.arch):
+    def _lacks(self, op: Op) -> bool:
+        return not (not op.domain and op.type in ON_THE_HOST) and not computes(op, self.arch)
+
+    def _write_out(self, graph: Graph, op: Op) -> bool:
+        if not self._lacks(op):
             return False
         patch = Patch(graph, op)
-        try:
-            if not inline_body(op, patch, schema.CANONICAL[""]):
-                return False
-        except UnsupportedError:
-            patch.discard()
+        if not write_out(op, patch):
             return False
         patch.apply()
         return True

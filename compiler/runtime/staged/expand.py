@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir import schema
-from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.patch import Patch
-from isomorph.ir.proto.function import inline_body
 from isomorph.lowering import ON_THE_HOST, has_kernel
 from isomorph.lowering.bodies import DEEPEST
+from isomorph.lowering.definitions import write_out
 from isomorph.passes.canonical import CANONICAL
 from isomorph.runtime.staged.tables import HANDLERS
 
@@ -31,14 +29,8 @@ def expand(graph: Graph) -> None:
 def _inline(graph: Graph, op: Op) -> bool:
     if has_kernel(op) or op.key in HANDLERS or (not op.domain and op.type in ON_THE_HOST):
         return False
-    if op.captures or not schema.has_body(op.domain, op.type, op.version):
-        return False
     patch = Patch(graph, op)
-    try:
-        if not inline_body(op, patch, schema.CANONICAL[""]):
-            return False
-    except UnsupportedError:
-        patch.discard()
+    if not write_out(op, patch):
         return False
     if not any(True for made in patch.made for _ in made.subgraphs()):
         patch.discard()
