@@ -26,7 +26,7 @@ def inline_body(op: Op, patch: Patch, opset: int | None = None) -> bool:
     versions that the body's opset means; the driver takes them on from there.
 
     Args:
-        op: to be replaced; it must have no subgraphs.
+        op: to be replaced; its subgraphs must capture nothing.
         patch: collects the edit; applying it is the caller's business.
         opset: the newest opset the body should be written in; an older body is preferred to a
             newer one. The op's own version by default.
@@ -69,7 +69,7 @@ def _body(op: Op, opset: int) -> onnx.FunctionProto | None:
     node = onnx.NodeProto(op_type=op.type, domain=op.domain)
     node.input.extend("" if v is None else f"i{n}" for n, v in enumerate(op.inputs))
     node.output.extend("" if v is None else f"o{n}" for n, v in enumerate(op.outputs))
-    if any(True for _ in op.subgraphs()):
+    if op.captures:  # what a subgraph uses of the outside has no name in a body
         return None
     node.attribute.extend(encode_attribute(name, v, op) for name, v in op.attributes.items())
     types = [
