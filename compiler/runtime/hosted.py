@@ -26,6 +26,7 @@ OPERANDS: dict[str, tuple[int, ...]] = {
     **STATED,
     "CumProd": (1,),
     "CumSum": (1,),
+    "Dropout": (1, 2),
     "If": (0,),
     "Reshape": (1,),
     "Slice": (1, 2, 3, 4),

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op
     from isomorph.ir.patch import Patch
 
-FAMILIES = ("recurrent",)
+FAMILIES = ("ml", "normalization", "recurrent", "training")
 
-DEFINITIONS: Manifest[Rewrite] = Manifest(
-    "isomorph.lowering.definitions", "DEFINITIONS", FAMILIES
-)
+DEFINITIONS: Manifest[Rewrite] = Manifest("isomorph.lowering.definitions", "DEFINITIONS", FAMILIES)
 
 
 def is_defined(op: Op) -> bool:

@@ -227,7 +227,7 @@ class Layer:
     def _activations(self) -> list[list[Activation]]:
         names = tuple(self.op.attr("activations") or ()) or DEFAULTS[self.kind] * self.directions
         each = len(DEFAULTS[self.kind])
-        names = names[:each * self.directions] if self.kind == "RNN" else names
+        names = names[: each * self.directions] if self.kind == "RNN" else names
         if len(names) != each * self.directions:
             raise InexpressibleError(f"{len(names)} activations are named")
         alphas = iter(self.op.attr("activation_alpha") or ())
