@@ -1,8 +1,8 @@
 """What operators without a kernel are written as: definitions of ours, of ONNX, of older opsets.
 
-One table per family (`DEFINITIONS`): (domain, op) → a rewrite into operators that have kernels, exact
-as a function. Where there is none, the function body of the operator's definition takes its place;
-where there is no body either, the steps by which it is exported to opsets that do not have it.
+One table per family (`DEFINITIONS`): (domain, op) → a rewrite into operators that have kernels,
+exact as a function. Where there is none, the function body of the operator's definition takes its
+place; where there is no body either, the steps by which it is exported to opsets that lack it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""normalization: by norms of lines, by sums over neighbouring channels, by a batch's own moments."""
+"""normalization: by norms of lines, sums over neighbouring channels, a batch's own moments."""
 
 from __future__ import annotations
 
@@ -58,16 +58,14 @@ def _lrn(op: Op, patch: Patch) -> None:
         pads=(before, 0, size - 1 - before, 0),
         count_include_pad=1,
     )
-    scaled = build(
-        "Mul", build("Reshape", mean, build.ints(*shape)), _number(op, "alpha", dtype, build)
-    )
-    base = build("Add", scaled, _number(op, "bias", dtype, build))
-    found = build("Div", x, build("Pow", base, _number(op, "beta", dtype, build)))
+    alpha, bias, beta = (_number(build, name, dtype) for name in ("alpha", "bias", "beta"))
+    scaled = build("Mul", build("Reshape", mean, build.ints(*shape)), alpha)
+    found = build("Div", x, build("Pow", build("Add", scaled, bias), beta))
     build.done(build.cast(found, build.dtype()))
 
 
-def _number(op: Op, name: str, dtype: DType, build: Build) -> Value:
-    return build.const(float(op.attr(name)), dtype)
+def _number(build: Build, name: str, dtype: DType) -> Value:
+    return build.const(float(build.old.attr(name)), dtype)
 
 
 def _batch(op: Op, patch: Patch) -> None:
@@ -81,19 +79,15 @@ def _batch(op: Op, patch: Patch) -> None:
     mean = build("ReduceMean", x, axes, keepdims=1)
     apart = build("Sub", x, mean)
     variance = build("ReduceMean", build("Mul", apart, apart), axes, keepdims=1)
-    spread = build("Sqrt", build("Add", variance, _number(op, "epsilon", dtype, build)))
+    spread = build("Sqrt", build("Add", variance, _number(build, "epsilon", dtype)))
     column = build.ints(-1, *[1] * (rank - 2))
     scale, bias = (build("Reshape", build.cast(build.operand(n), dtype), column) for n in (1, 2))
     y = build("Add", build("Mul", build("Div", apart, spread), scale), bias)
-    momentum = float(op.attr("momentum"))
-    moved = [
-        build(
-            "Add",
-            _times(build, build.operand(n), momentum, dtype),
-            _times(build, own, 1 - momentum, dtype),
-        )
-        for n, own in ((3, mean), (4, variance))
-    ]
+    kept = float(op.attr("momentum"))
+    moved: list[Value] = []
+    for index, own in ((3, mean), (4, variance)):
+        before = _times(build, build.operand(index), kept, dtype)
+        moved.append(build("Add", before, _times(build, own, 1 - kept, dtype)))
     stored = [build.cast(v, build.dtype(n)) for v, n in zip(moved, (3, 4), strict=True)]
     build.done(build.cast(y, build.dtype()), *stored)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from isomorph.ir.graph import Graph, Value, copy_graph
 from isomorph.ir.types import DType, TensorType, innermost
 from isomorph.ir.weights import Weight
-from isomorph.lowering.errors import Missing, NoKernelError
+from isomorph.lowering.context import word
+from isomorph.lowering.errors import Missing, NoKernel, NoKernelError
 from isomorph.runtime.program import MOST_PLANS, KernelEngine
 from isomorph.runtime.staged.partition import Partition, extracted
-from isomorph.runtime.staged.tables import HANDLERS, is_host
+from isomorph.runtime.staged.tables import HANDLERS, MOVERS, is_host
 from isomorph.runtime.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -175,6 +176,13 @@ class Procedure:
             kind = innermost(value.type)
             if kind is not None and kind.dtype is DType.STRING:
                 self._site.refuse(op, f"%{value.name} is {value.type}: no device memory holds text")
+                return
+        kind = innermost(op.inputs[0].type) if op.type in MOVERS and op.inputs[0] else None
+        if kind is not None:
+            try:
+                word(Value("element", TensorType(kind.dtype, ())))
+            except NoKernel as reason:
+                self._site.refuse(op, str(reason))
                 return
         self._site.hosted.append(op)
         action = HANDLERS[op.key](op, Maker(self._site))

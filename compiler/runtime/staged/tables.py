@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 HANDLERS: dict[Key, Handler] = {**CONTROL, **SEQUENCES, **SIZED}
 """What makes the action of an op, by its key."""
 
+MOVERS = frozenset({"Compress", "ConcatFromSequence", "SplitToSequence"})
+"""Those that move elements with kernels."""
+
 
 def is_host(op: Op, known: Collection[Value] = ()) -> bool:
     """Whether an op is the host's: its meaning is which kernels run, or what size things are.

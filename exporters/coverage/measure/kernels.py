@@ -18,9 +18,12 @@ from isomorph.exporters.coverage.measure.digests import family_of, kernel_method
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, build, dtypes_of
+from isomorph.ir.interpret import interpret, widen
 from isomorph.ir.types import TensorType
 from isomorph.lowering.errors import NoKernelError
 from isomorph.parity.compiled import Compiled
+from isomorph.parity.finding import Finding
+from isomorph.parity.leaves import difference_of_form, leaves
 from isomorph.parity.verdict import Status
 from isomorph.parity.well import judge
 from isomorph.runtime.device import Run, compile_graph
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from isomorph.codegen.spec import KernelSpec
     from isomorph.ir.graph import Graph
     from isomorph.ir.opdef import Key
-    from isomorph.parity.finding import Finding
     from isomorph.simulator.kernel import Memory
 
     Say = Callable[[str], None]
@@ -101,7 +103,7 @@ def measure_kernels(key: Key, say: Say, skip: Collection[str] = ()) -> Kernels:
         if cell.name not in skip:
             say(cell.name)
             try:
-                problem = _judged(compile_graph(cell.graph, DEVICE), cell)
+                problem = judged(compile_graph(cell.graph, DEVICE), cell)
             except NoKernelError as error:
                 count, why = lacking.get(cell.dtype, (0, error.missing[0].reason))
                 lacking[cell.dtype] = count + 1, why
@@ -116,7 +118,7 @@ def measure_kernels(key: Key, say: Say, skip: Collection[str] = ()) -> Kernels:
     return Kernels(digest(key), dict(dtypes), lacking, tuple(sorted(failures)[:MOST_TOLD]))
 
 
-def _judged(run: Run, cell: Cell) -> str:
+def judged(run: Run, cell: Cell) -> str:
     """What is wrong with a use's results; empty when nothing is."""
     candidate = Compiled(run)
     try:
@@ -137,6 +139,8 @@ def _judged(run: Run, cell: Cell) -> str:
 def _whole(cell: Cell, results: Sequence[Any]) -> list[Finding]:
     """The results against the operator itself: they may come from the wrong buffer."""
     (op,) = cell.graph.ops()
+    if any(True for _ in op.subgraphs()):
+        return _walked(cell, results)
     given = dict(zip(cell.graph.inputs, cell.feeds, strict=True))
     for value in cell.graph.weights():
         if value.weight is not None:
@@ -145,6 +149,25 @@ def _whole(cell: Cell, results: Sequence[Any]) -> list[Finding]:
     known = dict(zip(cell.graph.outputs, results, strict=True))
     found = judge(op, operands, [None if v is None else known[v] for v in op.outputs])
     return [f for f in found if f.status is Status.FAIL]
+
+
+def _walked(cell: Cell, results: Sequence[Any]) -> list[Finding]:
+    """Of control flow: the kernels of every step are judged; here, that they were the right ones.
+
+    Rounding moves a result by less than 2^-4 of the largest element, another step by more.
+    """
+    wanted = interpret(cell.graph, cell.feeds, wide=True)
+    problem = difference_of_form(wanted, list(results))
+    if problem:
+        return [Finding(Status.FAIL, problem)]
+    found: list[Finding] = []
+    for (_, one), (_, right) in zip(leaves(list(results)), leaves(wanted), strict=True):
+        got, truth = (np.asarray(widen(v)) for v in (one, right))
+        if got.shape != truth.shape:
+            found.append(Finding(Status.FAIL, f"it has shape {got.shape}, {truth.shape} is right"))
+        elif not np.allclose(got, truth, 0, 2**-4 * float(np.abs(truth).max(initial=0))):
+            found.append(Finding(Status.FAIL, f"it gives {got}, {truth} is right"))
+    return found
 
 
 def _bytes(feed: Any) -> bytes:
