@@ -31,6 +31,7 @@ from isomorph.frontends.onnx.reader import read
 from isomorph.ir import schema
 from isomorph.ir.errors import UnsupportedError
 from isomorph.ir.types import OptionalType, SequenceType, TensorType
+from isomorph.runtime.device import Run, compile_graph
 from isomorph.runtime.errors import (
     DeviceError,
     InputError,
@@ -53,10 +54,20 @@ if TYPE_CHECKING:
 class Prepared(BackendRep):
     """A model made ready for a device; `model` is the message that runs there."""
 
-    def __init__(self, graph: Graph, model: ModelProto, engine: Engine) -> None:
+    def __init__(
+        self, graph: Graph, model: ModelProto, engine: Engine, compiled: Run | None = None
+    ) -> None:
         self.graph = graph
         self.model = model
         self._engine = engine
+        self._compiled = compiled
+
+    @property
+    def hosted(self) -> tuple[str, ...]:
+        """Operators that the host did between kernels in the latest run, for `SIM` and `CUDA`."""
+        if self._compiled is None:
+            return ()
+        return tuple(dict.fromkeys(h.op for h in self._compiled.plan.hosted))
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
         """The outputs in graph order.
@@ -158,7 +169,8 @@ class SIM(CPU):
             DeviceError: when the device does not exist here; says what to install.
         """
         graph = read(model)
-        return Prepared(graph, model, _kernels(graph, cls._device(device)))
+        made = compile_graph(graph, cls._device(device))
+        return Prepared(graph, model, lambda feeds: [*made(**feeds)], made)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
@@ -301,17 +313,6 @@ def _reference(model: ModelProto) -> Engine:
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             raise RunError(f"the reference interpreter fails: {text}") from error
-
-    return run
-
-
-def _kernels(graph: Graph, device: str) -> Engine:
-    from isomorph.runtime.device import compile_graph
-
-    made = compile_graph(graph, device)
-
-    def run(feeds: dict[str, Any]) -> list[Any]:
-        return [*made(**feeds)]
 
     return run
 
