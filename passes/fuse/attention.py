@@ -42,7 +42,7 @@ def attend(graph: Graph, op: Op) -> Patch | None:
     scores, mask = _unmasked(graph, soft.operands[0])
     if gate is not None and not (mask is not None and _opens(gate, mask)):
         return None
-    if mask is not None and gate is None and not _every_row_sees(mask):
+    if mask is not None and gate is None and not bool(np.all(_rows_that_see(mask))):
         return None
     scale, product = _unscaled(graph, scores)
     if product is None:
@@ -160,16 +160,18 @@ def _broadcasts(shape: Sequence[int], whole: Sequence[int]) -> bool:
     return len(shape) <= len(whole) and all(a in (1, b) for a, b in pairs)
 
 
-def _every_row_sees(mask: Value) -> bool:
-    if mask.weight is None:
-        return False
+def _rows_that_see(mask: Value) -> np.ndarray:
+    """Which rows of a constant mask leave any key; of another one it is not known of any."""
+    if mask.weight is None or not mask.weight.shape:
+        return np.zeros((), bool)
     array = mask.weight.numpy()
-    seen = array if array.dtype == bool else array != -np.inf
-    return bool(array.ndim) and bool(np.any(seen, axis=-1).all())
+    return np.any(array if array.dtype == bool else array != -np.inf, axis=-1, keepdims=True)
 
 
 def _opens(gate: Value, mask: Value) -> bool:
     """Whether a gate is true for the rows in which a mask lets any key be seen."""
+    if gate.weight is not None:
+        return mask.weight is not None and bool(np.all(gate.weight.numpy() == _rows_that_see(mask)))
     value, path = gate, ["Cast", "ReduceMax", "Cast"]
     for kind in path:
         op = value.producer
@@ -208,6 +210,36 @@ def _turned_back(patch: Patch, turned: Value) -> Value:
     return source if perm == (0, 1, 2, 3) else transposed(patch, source, perm)
 
 
+def share_heads(graph: Graph, op: Op) -> Patch | None:
+    """Keys and values that are repeated for the heads of Q are read once for all of them."""
+    once = [_before_repetition(v) for v in op.inputs[1:3]]
+    if None in once:
+        return None
+    patch = Patch(graph, op)
+    operands = [op.inputs[0], *once, *op.inputs[3:]]
+    kind = [op.output.type]
+    patch.replace_op(op, patch.op("Attention", operands, op.attributes, types=kind))
+    return patch
+
+
+def _before_repetition(value: Value | None) -> Value | None:
+    """X of Reshape(Expand(Unsqueeze(x, 2))), which repeats each head of x."""
+    path: list[Value] = []
+    for kinds in (("Reshape",), ("Expand",), ("Reshape", "Unsqueeze")):
+        op = None if value is None else value.producer
+        if value is None or op is None or op.type not in kinds or op.domain:
+            return None
+        path.append(value)
+        value = op.operands[0]
+    shapes = [static_shape(v) for v in path]
+    if value is None or not _is_heads(path[0]) or not _is_heads(value):
+        return None
+    batch, heads, length, size = shape_of(value)
+    times = shape_of(path[0])[1] // max(heads, 1)
+    repeated = [(batch, times * heads, length, size), (batch, heads, times, length, size)]
+    return value if shapes == [*repeated, (batch, heads, 1, length, size)] else None
+
+
 def fold_heads(graph: Graph, op: Op) -> Patch | None:
     """Operands whose heads were transposed to the front are read where they are; so is the result.
 
@@ -241,5 +273,5 @@ def _by_heads(op: Op) -> bool:
 
 
 FUSE_ATTENTION = Rules(
-    "fuse-attention", {("", "MatMul"): (attend,), ("", "Attention"): (fold_heads,)}
+    "fuse-attention", {("", "MatMul"): (attend,), ("", "Attention"): (share_heads, fold_heads)}
 )

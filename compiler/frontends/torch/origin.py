@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -47,8 +48,9 @@ class Origin:
                 part.training = False
             self._double = module.double()
         tensors = [tensor_of(v) for v in inputs]
+        figures = self._figures(tensors)
         tensors = [t.double() if t.dtype in _NARROW else t for t in tensors]
-        with capturing(), _in_double(), _Wide(change):
+        with capturing(), _in_double(), figures, _Wide(change):
             return _arrays(self._call(self._double, tensors))
 
     def tensors(self) -> Iterator[torch.Tensor]:
@@ -56,6 +58,13 @@ class Origin:
         module = self._module(self.source)
         yield from module.parameters()
         yield from module.buffers()
+
+    def _figures(self, inputs: Sequence[torch.Tensor]) -> Any:
+        """What is asked of the element type is that of the source's own, where it has one."""
+        found = {t.dtype for t in (*self.tensors(), *inputs) if t.dtype.is_floating_point}
+        if len(found) > 1 or found == {torch.float64}:
+            return nullcontext()
+        return _figures_of(found.pop() if found else torch.float32)
 
     def _module(self, source: Any) -> torch.nn.Module:
         if isinstance(source, torch.nn.Module):
@@ -97,6 +106,44 @@ class Program(torch.nn.Module):
         ]
         results = torch.fx.Interpreter(self.graph_module).run(*flat)
         return [r for r, kind in zip(results, self.kinds, strict=True) if kind == "USER_OUTPUT"]
+
+
+@contextmanager
+def _figures_of(dtype: torch.dtype) -> Generator[None, None, None]:
+    """`torch.finfo` of float64, and an epsilon that torch takes from it, are those of a dtype."""
+    asked = torch.finfo
+
+    def finfo(of: torch.dtype | None = None) -> torch.finfo:
+        of = torch.get_default_dtype() if of is None else of
+        return asked(dtype if of is torch.float64 else of)
+
+    torch.finfo = finfo  # type: ignore[misc, assignment]
+    try:
+        with _Epsilon(asked(dtype).eps):
+            yield
+    finally:
+        torch.finfo = asked  # type: ignore[misc]
+
+
+class _Epsilon(TorchFunctionMode):
+    """RMS normalization without an epsilon has this one."""
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in _BY_EPSILON:
+            names = ("input", "normalized_shape", "weight", "eps")
+            kwargs = {**dict(zip(names, args, strict=False)), **kwargs}
+            args = ()
+            if kwargs.get("eps") is None:
+                kwargs["eps"] = self.epsilon
+        return func(*args, **kwargs)
+
+
+_BY_EPSILON = (torch.rms_norm, torch.nn.functional.rms_norm, torch.ops.aten.rms_norm.default)
 
 
 class _Wide(TorchDispatchMode):
