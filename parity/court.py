@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.budget import BudgetError, Limits, bounded, current
-from isomorph.ir.errors import IsomorphError
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import locate, weak
@@ -22,6 +21,7 @@ from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, formed_otherwise, type_of
 from isomorph.parity.nearness import distance, misplaced
 from isomorph.parity.nodes import judge_nodes
+from isomorph.parity.refusal import Refusals, deadly
 from isomorph.parity.same import Same
 from isomorph.parity.sources import FunctionReference, RefusedError
 from isomorph.parity.steady import wavers
@@ -36,6 +36,7 @@ from isomorph.runtime.errors import RunError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from isomorph.ir.errors import IsomorphError
     from isomorph.ir.graph import Op
     from isomorph.ir.types import Type
     from isomorph.parity.candidate import Candidate
@@ -60,14 +61,14 @@ class Court:
     Attributes:
         outputs, nodes: tallies.
         excused: whether a finding of an output is told, but counts as no failure.
-        cases, refused, judged: counts.
+        cases, judged: counts.
         failing, suspect: cases with a FAIL or a SUSPECT, each with the reason.
         moved: cases where the run time's optimizer makes a difference that is known.
         unsteady: why the reference is no function of its inputs; empty when it is.
         died: whether some case killed the run time's process.
         dims: sizes that were compared, by symbol, and how often.
         notes: what else a reader should know, each once.
-        refusals: the latest words of whoever refused inputs.
+        refusals: of inputs that are no case.
     """
 
     def __init__(self, reference: Reference, candidate: Candidate) -> None:
@@ -75,11 +76,11 @@ class Court:
         self.outputs = [Tally(str(p.name)) for p in candidate.outputs]
         self.excused: Callable[[int, str], bool] | None = None
         self.nodes: dict[Op, Tally] = {}
-        self.cases = self.refused = self.judged = 0
+        self.cases = self.judged = 0
         self.failing, self.suspect, self.moved = (list[Failure]() for _ in range(3))
         self.dims: dict[str, Counter[int]] = {}
         self.notes: dict[str, None] = {}
-        self.refusals: dict[str, str] = {}
+        self.refusals = Refusals(candidate)
         self.divergence: Divergence | None = None
         self.judging = True
         self.judging_seconds = 0.0
@@ -91,7 +92,6 @@ class Court:
         self._judged_case: Case | None = None
         self._explained = False
         self._seconds = 0.0
-        self._beside: Candidate | None = None
         self._drawn = Drawn(candidate)
         if self._drawn.outputs:
             self.note(self._drawn.words)
@@ -128,21 +128,10 @@ class Court:
                 if values is None
                 else [values[v] for v in self.candidate.graph.outputs]
             )
-        except RunError as error:
-            return self._refused(case, no_reference, no_candidate, str(error))
-        except WorkerDiedError as error:
-            if wanted is not None and got is not None and 0 in case.dims.values():
-                self.note(f"RUNTIME: at a size of 0, {error}")
-                self._refuse("run time", str(error))
-                return False
-            if wanted is None and got is None:
-                self.note(f"RUNTIME: on inputs that both models refuse, {error}")
-                return self._refused(case, no_reference, no_candidate, str(error))
-            self.died = True
-            self._fail(case, f"{error} on these inputs", "died")
-            return True
+        except (RunError, WorkerDiedError) as error:
+            return self._unrun(case, error, no_reference, no_candidate)
         if wanted is None:
-            self._refuse("reference", no_reference)
+            self.refusals.add("reference", no_reference)
             if not no_candidate:
                 words = no_reference if isinstance(self.reference, TracedReference) else ""
                 self.note(
@@ -151,7 +140,7 @@ class Court:
                 )
             return False
         if got is None:
-            self._refuse("evaluation of the candidate", no_candidate)
+            self.refusals.add("evaluation of the candidate", no_candidate)
             return False
         self._accept(case)
         for index, finding in enumerate(disputes):
@@ -207,19 +196,14 @@ class Court:
         try:
             optimized = self.candidate.run(case.inputs, optimize=True)
             optimized = self._drawn.set_aside(plain, optimized)
-        except RunError as error:
+        except (RunError, WorkerDiedError) as error:
             if 0 in case.dims.values():
-                self.note(f"RUNTIME: optimized, onnxruntime refuses a size of 0: {error}")
+                self.note(f"RUNTIME: optimized, at a size of 0, {error}")
+            elif isinstance(error, WorkerDiedError):
+                self._died(case, error, optimize=True)
             else:
                 words = f"optimized, onnxruntime refuses what it otherwise takes: {error}"
                 self._fail(case, words, "refused", optimize=True)
-            return
-        except WorkerDiedError as error:
-            if 0 in case.dims.values():
-                self.note(f"RUNTIME: optimized, at a size of 0, {error}")
-                return
-            self.died = True
-            self._fail(case, f"optimized: {error} on these inputs", "died", optimize=True)
             return
         for index, finding in enumerate(
             compare_optimized(
@@ -458,39 +442,42 @@ class Court:
             self.dims[name][size] -= 1
             self.dims[name] += Counter()  # which drops what is counted no more
 
-    def _refused(self, case: Case, no_reference: str, no_candidate: str, no_runtime: str) -> bool:
-        no_reference = no_reference or self._reference_refused(case)
-        if no_reference:
-            self._refuse("reference", no_reference)
-            self._refuse("run time", no_runtime)
+    def _unrun(
+        self, case: Case, error: IsomorphError, no_reference: str, no_candidate: str
+    ) -> bool:
+        """The run time refuses a case, or dies of it: whether it is one, which fails then."""
+        died = isinstance(error, WorkerDiedError)
+        if not died:
+            no_reference = no_reference or self.refusals.of_reference(self.reference, case)
+        elif no_reference and no_candidate:
+            self.note(f"RUNTIME: on inputs that both models refuse, {error}")
+        if no_reference and (no_candidate or not died):
+            self.refusals.add("reference", no_reference)
+            self.refusals.add("run time", str(error))
             return False
-        if not no_candidate and 0 in case.dims.values():
-            self.note(f"RUNTIME: onnxruntime refuses a size of 0 here: {no_runtime}")
-            self._refuse("run time", no_runtime)
+        if not no_reference and not no_candidate and 0 in case.dims.values():
+            self.note(f"RUNTIME: at a size of 0, {error}")
+            self.refusals.add("run time", str(error))
             return False
+        if died:
+            return self._died(case, error)
         shown = ", ".join(f"{n} = {s}" for n, s in case.dims.items()) or "these inputs"
-        words = f"the reference accepts {shown}, the candidate does not: {no_runtime}"
+        words = f"the reference accepts {shown}, the candidate does not: {error}"
         self._fail(case, words, "same" if no_candidate else "refused")
         return True
 
-    def _reference_refused(self, case: Case) -> str:
-        """What the run time says of the reference on inputs that it refuses of the candidate."""
-        model = self.reference.model()
-        if model is None:
-            return ""
-        try:
-            if self._beside is None:
-                self._beside = self.candidate.beside(model)
-            self._beside.run(case.inputs, optimize=False)
-        except (IsomorphError, TypeError, ValueError) as error:
-            return str(error) if isinstance(error, RunError) else ""
-        return ""
+    def _died(self, case: Case, error: IsomorphError, *, optimize: bool = False) -> bool:
+        """Fail a case of which the run time dies; hostile ones that are known to do it are none."""
+        known = deadly(self.candidate.graph)
+        if known and case.hostile and not optimize:
+            self.note(f"RUNTIME: on hostile values, {error}: {known}")
+            self.refusals.add("run time", str(error))
+            return False
+        self.died = True
+        words = f"{error} on these inputs" + (f"; known: {known}" if known else "")
+        self._fail(case, f"optimized: {words}" if optimize else words, "died", optimize=optimize)
+        return True
 
     def close(self) -> None:
         """Let go of the reference's sessions."""
-        if self._beside is not None:
-            self._beside.close()
-
-    def _refuse(self, who: str, words: str) -> None:
-        self.refused += who in {"reference", "evaluation of the candidate"}
-        self.refusals[who] = words
+        self.refusals.close()

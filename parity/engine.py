@@ -273,7 +273,7 @@ class _Run(Summary):
             first_divergence=divergence,
             cases=court.cases,
             wanted=self.wanted,
-            refused=court.refused,
+            refused=court.refusals.count,
             judged=court.judged,
             dims={n: sorted(s) for n, s in court.dims.items()},
             seed=self.seed,
@@ -329,7 +329,7 @@ class _Run(Summary):
             self.slowest = max(self.slowest, time.monotonic() - started)
         except BudgetError as error:
             self.overran.append(error)
-            self.court.refused += 1
+            self.court.refusals.count += 1
             return False
         if accepted:
             self.tables.add(case.inputs)
@@ -416,10 +416,10 @@ class _Run(Summary):
         whole = together.join(cases)
         if whole is None:
             return False
-        refused, overran = court.refused, len(self.overran)
+        refused, overran = court.refusals.count, len(self.overran)
         bad = len(court.failing) + len(court.suspect)
         if not self._one(whole):
-            court.refused = refused
+            court.refusals.count = refused
             del self.overran[overran:]
             return False
         if len(court.failing) + len(court.suspect) > bad:

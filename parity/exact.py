@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.ir.opdef import Tolerance
+from isomorph.ir.schema import ML
 from isomorph.ir.types import DType
 from isomorph.parity import known, known_forms
 from isomorph.parity.arrays import is_list, is_map, is_tensor
@@ -117,7 +118,7 @@ def _within(got: np.ndarray, limits: tuple[np.ndarray, np.ndarray]) -> np.ndarra
 
 def takes_maxima(op: Op) -> bool:
     if op.domain:
-        return False
+        return op.key == (ML, "Normalizer") and op.attr("norm", "MAX") == "MAX"
     return op.type in MAXIMA or (
         op.type in {"ScatterElements", "ScatterND"} and op.attr("reduction") in {"max", "min"}
     )

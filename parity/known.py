@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from isomorph.exporters.runtimes.divergences import DIVERGENCES
@@ -19,12 +18,15 @@ from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.semantics._activation import ACTIVATED, activation_of, without_activation
 from isomorph.parity import known_attention as attention
+from isomorph.parity import known_casts as casts
 from isomorph.parity import known_drawn, known_ml
 from isomorph.parity import known_fused as fused
 from isomorph.parity import known_quantized as quantized
+from isomorph.parity import known_recurrent as recurrent
+from isomorph.parity import known_reduction as reduction
 from isomorph.parity import known_signal as signal
 from isomorph.parity import known_transformers as transformers
-from isomorph.parity.arrays import is_double
+from isomorph.parity.arrays import is_double, is_float
 from isomorph.parity.tolerance.fused import INT8, activated
 
 if TYPE_CHECKING:
@@ -96,9 +98,6 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
             covered, said = known_ml.explain(case.op, case.operands, case.got, case.unit)
             found |= covered
             words += [said] if covered.any() else []
-        covered, said = known_drawn.explain(case.op, case.operands, case.got, case.truth, case.unit)
-        found |= covered
-        words += [said] if covered.any() else []
     return found, "; ".join(words)
 
 
@@ -164,10 +163,20 @@ def _of_nan(case: Case) -> np.ndarray:
     return np.isnan(case.truth) & any(not bool(np.isfinite(v).all()) for v in floats)
 
 
-def _softplus(case: Case) -> np.ndarray:
-    """Infinities, clamped or not, that a Softplus among the gates' functions makes."""
-    names = [str(a).lower() for a in case.op.attr("activations", ()) or ()]
-    return (np.abs(case.got) > case.unit.top / 2) & ("softplus" in names)
+def _factor(case: Case) -> float:
+    """What the exponential is multiplied with, by less than 1.76 where it is stated by no one."""
+    return max(1.76, abs(float(case.op.attr("alpha", 1.0))))
+
+
+def _of_subnormal_tanh(case: Case) -> np.ndarray:
+    """A number times a Tanh that is a multiple of up to 128 of the smallest numbers."""
+    small = np.abs(case.truth) <= 2.0**-100
+    return _is_single(case) & small & (case.error <= 128 * case.unit.tiny * (np.abs(case.x) + 1))
+
+
+def _of_no_vector(case: Case) -> np.ndarray:
+    """Products of a matrix with a vector that has no elements."""
+    return np.asarray(np.shape(case.operands[1]) == (0,) and case.x.ndim > 1)
 
 
 def _with_bias(case: Case) -> np.ndarray:
@@ -213,6 +222,10 @@ KNOWN = (
         lambda case: np.isneginf(case.truth) & (case.got < -case.unit.top / 2),
     ),
     Rule("attention-unseen", _of_nan),
+    Rule(
+        "attention-rows-without-keys",
+        lambda case: np.isnan(case.got) & (case.truth == 0) & _is_double(case),
+    ),
     Rule("transformers-later-keys", _of(transformers.masked_otherwise)),
     Rule("transformers-shown-mask", _of(transformers.shows_lowest)),
     Rule("transformers-not-finite", _of(transformers.not_finite)),
@@ -221,9 +234,14 @@ KNOWN = (
     Rule("sigmoid-double", lambda case: _is_double(case) & (case.error <= 2 * case.unit.u)),
     Rule("log-softmax-infinity", lambda case: _is_double(case) & _of_nan(case)),
     Rule("tanh-above-one", _at_scale(6, lambda _: 1.0)),
-    Rule("exp-minus-one", _at_scale(4, lambda _: 1.76)),
+    Rule("exp-minus-one", _at_scale(4, _factor)),
+    Rule("mish-subnormal", _of_subnormal_tanh),
     Rule("gelu-tail", _at_scale(8, lambda case: np.abs(case.x))),
     Rule("deform-conv-nan", _of_nan),
+    Rule(
+        "resize-infinity",
+        lambda case: np.isnan(case.got) & (not np.isfinite(case.x).all()),
+    ),
     Rule("sine-double", _off_by_argument),
     Rule(
         "gelu-constants",
@@ -246,11 +264,18 @@ KNOWN = (
     Rule("affine-single-pixel", _aligns_one_pixel),
     Rule("recurrent-clip", lambda case: np.asarray(case.op.attr("clip") is not None)),
     Rule("dynamic-quantize-nan", _of_nan),
-    Rule("recurrent-softplus", _softplus),
+    Rule("recurrent-softplus", _of(recurrent.softplus)),
+    Rule("recurrent-gates", _of(recurrent.gates_off)),
+    Rule("recurrent-first-step", _of(recurrent.unread)),
     Rule("range-by-steps", _summed),
     Rule("ngram-weights", _added_up),
     Rule("recurrent-nan", _of_nan),
     Rule("one-pass-variance", _one_pass),
+    Rule("variance-without-epsilon", _of(known_drawn.without_epsilon)),
+    Rule("squares-out-of-range", _of(known_drawn.squares_lost)),
+    Rule("squares-sliding", _of(known_drawn.slid)),
+    Rule("shrink-constants", _of(known_drawn.in_single)),
+    Rule("products-of-nothing", _of_no_vector),
     Rule("few-bits-zero-points", _of(fused.without_zeros)),
     Rule("few-bits-tiny", _of(fused.coarse_steps)),
     Rule(
@@ -268,21 +293,18 @@ def broken(op: Op) -> str:
 
 def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
     """Why a result has another shape than it should, when it is known."""
-    entry = DIVERGENCES["reduce-nothing"]
-    if op.key not in entry.ops or not operands:
-        return known_drawn.explain_shape(op, operands, got)
-    given = np.shape(operands[0])
-    stated = op.attr("axis", 0) if op.type.startswith("Arg") else op.attr("axes", ())
-    if len(operands) > 1 and operands[1] is not None:
-        stated = operands[1]
-    backward = bool((np.asarray(() if stated is None else stated) < 0).any())
-    if 0 in given and got == given and backward:
-        return entry.words
-    return known_drawn.explain_shape(op, operands, got)
+    nothing, scalar = DIVERGENCES["reduce-nothing"], DIVERGENCES["nonzero-scalar"]
+    if op.key in nothing.ops and operands and reduction.forward(op, operands, got):
+        return nothing.words
+    if op.key in scalar.ops and not np.shape(operands[0]) and got[:1] == (1,):
+        return scalar.words
+    return _unique_of_nan(op, operands)
 
 
 def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
     """Why an exact op's result differs, when it is known; every differing element must fit."""
+    if words := _unique_of_nan(op, operands):
+        return words
     with np.errstate(all="ignore"):
         if op.type == "Where" and ((got == wanted) | (np.isnan(got) & np.isnan(wanted))).all():
             return DIVERGENCES["where-zero"].words
@@ -291,19 +313,20 @@ def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.n
             beyond = ~(np.abs(base**power) < _DOUBLE_INTEGERS) | (np.abs(base) >= _DOUBLE_INTEGERS)
             if (beyond | (got == wanted)).all():
                 return DIVERGENCES["pow-integers"].words
-        if op.type == "Cast" and got.dtype.name in _NARROW_INTEGERS:
-            x = np.asarray(operands[0])
-            if x.dtype.kind in "fV":
-                values = x.astype(np.float64)
-                away = np.copysign(np.floor(np.abs(values) + 0.5), values)
-                rounded = np.where(away == got.astype(np.float64), away, np.rint(values))
-                info = ml_dtypes.iinfo(got.dtype)
-                beyond = ~((rounded >= int(info.min)) & (rounded <= int(info.max)))
-                if (beyond | (rounded == got.astype(np.float64))).all():
-                    return DIVERGENCES["cast-few-bits"].words
+        if op.key in DIVERGENCES["reduce-int64"].ops and reduction.in_float64(
+            op, operands, got, wanted
+        ):
+            return DIVERGENCES["reduce-int64"].words
+        if op.type in {"Cast", "CastLike"}:
+            return casts.explain(op, operands, got, wanted)
         words = known_drawn.explain_exact(op, operands, got, wanted)
         return words or quantized.explain(op, operands, got, wanted)
 
 
+def _unique_of_nan(op: Op, operands: Sequence[Any]) -> str:
+    entry = DIVERGENCES["unique-nan"]
+    known = op.key in entry.ops and is_float(operands[0]) and np.isnan(operands[0]).any()
+    return entry.words if known else ""
+
+
 _DOUBLE_INTEGERS = 2.0**53
-_NARROW_INTEGERS = frozenset({"int4", "uint4", "int2", "uint2"})

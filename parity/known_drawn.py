@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.exporters.runtimes.divergences import words
-from isomorph.parity.arrays import is_double
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,122 +20,101 @@ if TYPE_CHECKING:
 
 MVN_EPSILON = 1e-9
 SINGLE = 2.0**-24
-BEYOND_INT32, SINGLE_INTEGERS, DOUBLE_INTEGERS = 2.0**31, 2.0**24, 2.0**53
-SQUARED = frozenset({"LpNormalization", "Normalizer", "MeanVarianceNormalization"})
+BEYOND_INT32, SINGLE_INTEGERS = 2.0**31, 2.0**24
 
 
 def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
     """Why a result that is determined bit by bit is another one; empty where it is not known."""
-    if op.type == "QuantizeLinear" and got.dtype.name in {"int4", "uint4"}:
-        return _odd_last(operands, got, wanted)
     if op.domain:
         return ""
-    single = _whole_beyond(operands, SINGLE_INTEGERS)
+    if op.type == "QuantizeLinear" and got.dtype.name in {"int4", "uint4"}:
+        return words("quantize-odd-last") if _odd_last(operands, got, wanted) else ""
     match op.type:
         case "Gather" if got.dtype.kind in "OUST" and (got == _first_of_block(op, operands)).all():
             return words("gather-texts")
         case "OneHot" if _is_moved_one_hot(op, operands, got):
-            return "OneHot adds the depth before it cuts fractions off [onehot.cc, measured]"
-        case "MaxRoiPool" if _is_lowest(got, wanted):
-            return "MaxRoiPool of nothing but -inf is the lowest number [roipool.cc, measured]"
-        case "Shrink" if got.dtype.kind in "iu" and single:
-            return "Shrink of integers is computed in float32: wrong beyond 2²⁴ [measured]"
+            return words("one-hot-fractions")
+        case "MaxPool" | "GlobalMaxPool" | "MaxRoiPool" if _is_lowest(got, wanted):
+            return words("pool-lowest")
+        case "Shrink" if got.dtype.kind in "iu" and _whole_beyond(operands, SINGLE_INTEGERS):
+            return words("shrink-integers")
+        case "Mod" if op.attr("fmod", 0) and got.dtype.kind in "iu":
+            made = np.fmod(*(np.asarray(v).astype(np.float64) for v in operands[:2]))
+            return words("mod-as-floats") if ((got == wanted) | (got == made)).all() else ""
         case "Sign" if got.dtype.itemsize == 2 and _is_zero_of_nan(operands, got, wanted):
             return words("sign-nan")
-        case "ReduceMean" if got.dtype.kind == "i" and _whole_beyond(operands, DOUBLE_INTEGERS):
-            return "ReduceMean of integers is computed in float64: wrong beyond 2⁵³ [measured]"
         case "MaxUnpool" if len(operands) > 2:
             made = _in_stated_shape(operands, got.shape)
-            if made is not None and (made == got).all():
-                return words("unpool-indices")
-            return ""
+            return words("unpool-indices") if made is not None and (made == got).all() else ""
         case _:
             return ""
 
 
-def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
-    """Why a result has another shape than it should, where it is known."""
-    reduces = not op.domain and (op.type.startswith("Reduce") or op.type in {"ArgMax", "ArgMin"})
-    given = np.shape(operands[0]) if operands else ()
-    if reduces and 0 in given and 0 in got and _keeps(got, given):
-        return "reductions of nothing keep dims of their operand [reduction_ops.cc, measured]"
-    if op.key == ("", "NonZero") and not given and got[:1] == (1,):
-        return words("nonzero-scalar")
-    return ""
-
-
-def _keeps(got: tuple[int, ...], given: tuple[int, ...]) -> bool:
-    """Whether a shape is another with some dims left out, or as it was."""
-    rest = iter(given)
-    return all(any(d == g for g in rest) for d in got)
-
-
-def explain(
+def in_single(
     op: Op, operands: Sequence[Any], got: np.ndarray, truth: np.ndarray, unit: Unit
-) -> tuple[np.ndarray, str]:
-    """Elements of a float result that are known to be off, and in what words."""
-    nothing = np.zeros(got.shape, bool)
-    if op.key == ("", "MatMul") and not np.size(operands[0]):
-        return ~nothing, "MatMul of nothing leaves memory as it was [matmul.cc, measured]"
-    if op.domain == "" and operands and is_double(operands[0]):
-        x = np.asarray(operands[0])
-        if op.type == "ReduceMean" and not x.size:
-            return ~nothing, "ReduceMean of nothing is 0 [reduction_ops.cc, measured]"
-        if op.type == "Celu":
-            alpha = abs(float(op.attr("alpha", 1.0)))
-            close = np.abs(got - truth) <= 4 * unit.u * alpha
-            return close, "Celu subtracts 1 from an exponential [celu, measured]"
-        if op.type == "Shrink" and unit.u < SINGLE:
-            size = np.abs(x) + abs(float(op.attr("bias", 0.0)))
-            close = np.abs(got - truth) <= 4 * SINGLE * size
-            return close, words("shrink-constants")
-        if op.type == "LRN" and x.ndim > 1:
-            return _sliding(
-                op, x, got, truth, unit
-            ), "LRN slides a sum of squares [lrn.cc, measured]"
-    if op.type not in SQUARED or not operands or not is_double(operands[0]):
-        return nothing, ""
+) -> np.ndarray:
+    """What a Shrink in float64 owes to attributes in float32."""
+    size = np.abs(operands[0]) + abs(float(op.attr("bias", 0.0)))
+    return (np.abs(got - truth) <= 4 * SINGLE * size) & (unit.u < SINGLE)
+
+
+def without_epsilon(
+    op: Op, operands: Sequence[Any], got: np.ndarray, truth: np.ndarray, _unit: Unit
+) -> np.ndarray:
+    """A MeanVarianceNormalization that divides by the deviation as it is."""
     x = np.asarray(operands[0])
+    if not x.size:
+        return np.zeros(got.shape, bool)
+    axes = tuple(int(a) for a in op.attr("axes", (0, 2, 3)))
+    deviation = np.sqrt(x.var(axes, keepdims=True))
+    return np.abs(got - truth) <= 4 * np.abs(truth) * MVN_EPSILON / deviation
+
+
+def squares_lost(
+    op: Op, operands: Sequence[Any], got: np.ndarray, _truth: np.ndarray, unit: Unit
+) -> np.ndarray:
+    """Everything along an axis whose squares, or their sum, leave the range of the format."""
+    x = np.asarray(operands[0])
+    nothing = np.zeros(got.shape, bool)
+    if not x.size or not x.ndim:
+        return nothing
     if op.type == "MeanVarianceNormalization":
         axes = tuple(int(a) for a in op.attr("axes", (0, 2, 3)))
-        if not x.size:
-            return nothing, ""
-        deviation = np.sqrt(x.var(axes, keepdims=True))
-        lost = np.broadcast_to(deviation * deviation < x.size * unit.tiny / unit.u, x.shape)
-        close = np.abs(got - truth) <= 4 * np.abs(truth) * MVN_EPSILON / deviation
-        return (
-            lost | close,
-            "MeanVarianceNormalization divides by the deviation without 1e-9 [measured]",
-        )
+        variance, largest = x.var(axes, keepdims=True), (x * x).max(axes, keepdims=True)
+        lost = (variance < x.size * unit.tiny / unit.u) | (largest > unit.top / 4 / x.size)
+        return np.broadcast_to(lost, x.shape)
+    squared = op.attr("norm") == "L2" if op.domain else op.attr("p", 2) == 2
+    if not squared or got.shape != x.shape:
+        return nothing
     axis = -1 if op.domain else int(op.attr("axis", -1))
-    squares_add_up = op.attr("norm") == "L2" if op.domain else op.attr("p", 2) == 2
-    if x.ndim == 0 or not x.size or not squares_add_up:
-        return nothing, ""
     squares = (x * x).max(axis, keepdims=True)
     lost = (squares < x.shape[axis] * unit.tiny / unit.u) | (squares > unit.top / 4 / x.shape[axis])
-    said = f"{op.type} adds squares that leave the range of the type [measured]"
-    return np.broadcast_to(lost, got.shape) if got.shape == x.shape else nothing, said
+    return np.broadcast_to(lost, got.shape)
 
 
-def _sliding(op: Op, x: np.ndarray, got: np.ndarray, truth: np.ndarray, unit: Unit) -> np.ndarray:
+def slid(
+    op: Op, operands: Sequence[Any], got: np.ndarray, truth: np.ndarray, unit: Unit
+) -> np.ndarray:
     """Elements off by no more than a sum does that squares were added to and taken from."""
+    x = np.asarray(operands[0])
+    if x.ndim < 2 or not x.size:
+        return np.zeros(got.shape, bool)
     share = float(op.attr("alpha", 1e-4)) / int(op.attr("size"))
     beta, bias = float(op.attr("beta", 0.75)), float(op.attr("bias", 1.0))
     every = share * np.add.accumulate(x * x, 1).max(1, keepdims=True)
     least = np.abs(truth / np.where(x == 0, 1.0, x))
     scale = np.where(least > 0, least, 1.0) ** (-1 / beta) if beta else np.full(x.shape, bias)
     relative = 4 * x.shape[1] * unit.u * beta * every / np.abs(scale)
-    gone = ~(every < unit.top)  # added and taken away, it leaves NaN
+    lost = 4 * x.shape[1] * unit.u * every >= np.abs(scale)
+    gone = ~(every < unit.top) | lost  # added and taken away, it leaves NaN, or nothing right
     return (np.abs(got - truth) <= relative * np.abs(truth)) | np.broadcast_to(gone, got.shape)
 
 
-def _odd_last(operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
+def _odd_last(operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> bool:
     x = np.asarray(operands[0]).astype(np.float64).reshape(-1)
     scale = np.asarray(operands[1]).astype(np.float64).reshape(-1)
     rest = (got.reshape(-1)[:-1] == wanted.reshape(-1)[:-1]).all()
-    if x.size % 2 and rest and abs(x[-1] / scale[-1]) >= BEYOND_INT32:
-        return "an odd last element beyond int32 becomes the least int4 [measured]"
-    return ""
+    return bool(x.size % 2 and rest and abs(x[-1] / scale[-1]) >= BEYOND_INT32)
 
 
 def _whole_beyond(operands: Sequence[Any], limit: float) -> bool:
@@ -156,10 +134,11 @@ def _is_zero_of_nan(operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray
 
 
 def _is_moved_one_hot(op: Op, operands: Sequence[Any], got: np.ndarray) -> bool:
-    if np.asarray(operands[0]).dtype.kind != "f":
-        return False
+    """Whether it is what indices give that are compared as floats."""
     places, depth = np.asarray(operands[0]), int(np.asarray(operands[1]).reshape(-1)[0])
-    moved = np.where(places < 0, places + depth, places).astype(np.int64)
+    if places.dtype.kind != "f":
+        return False
+    moved = np.where(places < 0, places + depth, places)
     hot = np.expand_dims(moved, -1) == np.arange(depth)
     made = np.moveaxis(np.asarray(operands[2])[hot.astype(np.intp)], -1, int(op.attr("axis", -1)))
     return bool(made.shape == got.shape and (made == got).all())

@@ -87,10 +87,14 @@ class Summary:
             return Status.INSUFFICIENT, f"nothing was judged: {self.overran[0]}"
         if not court.cases:
             return Status.INSUFFICIENT, self._insufficient()
-        if court.refused > 4 * court.cases and court.cases < self.wanted and not self.out_of_time:
+        if (
+            court.refusals.count > 4 * court.cases
+            and court.cases < self.wanted
+            and not self.out_of_time
+        ):
             if court.cases < min(self.wanted, 10):
                 return Status.INSUFFICIENT, self._insufficient()
-            court.note(f"{court.refused} generated inputs were refused by both models")
+            court.note(f"{court.refusals.count} generated inputs were refused by both models")
         if self.measured is not None and self.measured.met is False:
             return Status.FAIL, f"more is lost than is allowed: {self.measured}"
         if status is Status.SUSPECT:
@@ -133,17 +137,18 @@ class Summary:
         return text if status is Status.PASS else f"{text} ({status} findings are listed)"
 
     def _insufficient(self) -> str:
-        if not self.court.cases and not self.court.refused:
+        if not self.court.cases and not self.court.refusals.count:
             return f"no inputs were generated: {unfit(self.specs, self.constraints)}"
-        words = "; ".join(f"{who}: {what}" for who, what in self.court.refusals.items())
+        words = "; ".join(f"{who}: {what}" for who, what in self.court.refusals.words.items())
         asked = ", ".join(
             f'--input "{s.name}: {s.dtype}[{", ".join(map(str, s.shape))}] in lo..hi"'
             for s in self.specs
         )
+        tried = self.court.cases + self.court.refusals.count
         return (
-            f"only {self.court.cases} of {self.court.cases + self.court.refused} generated inputs "
-            f"were usable ({words or 'no sizes fit the constraints'}). Say what valid inputs are, "
-            f"for example {asked}, or give a sample"
+            f"only {self.court.cases} of {tried} generated "
+            f"inputs were usable ({words or 'no sizes fit the constraints'}). "
+            f"Say what valid inputs are, for example {asked}, or give a sample"
         )
 
     def told(self) -> tuple[str, ...]:

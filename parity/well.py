@@ -98,8 +98,10 @@ def _against(
         finite = np.isfinite(got) & np.isfinite(truth)
         peak = np.broadcast_to(limits.peak, truth.shape)
         overflow = (peak >= unit.top / 4) & (~finite | limits.spreads)
-        over_soft = ~fine & ~overflow & ~_within(error, limits.soft, finite)
-        if not over_soft.any():
+        within = _within(error, limits.soft, finite)
+        over_soft = ~fine & ~overflow & ~within
+        untold = ~fine & ~over_soft & ~finite
+        if not (over_soft | untold).any():
             return figures
         hard = limits.hard
         over_hard = over_soft & ~_within(error, hard, finite)
@@ -129,7 +131,7 @@ def _against(
                 _say(suspect, got, truth, limits.soft, limits.basis, "soft")
                 + f"; numpy in {np.asarray(operands[0]).dtype} stays {FURTHER:g} times closer",
             )
-    if (explained & (over_hard | over_soft)).any():
+    if (explained & (over_hard | over_soft | untold)).any():
         return figures.at(Status.RUNTIME, words)
     return figures
 

@@ -28,8 +28,8 @@ class Role:
     """How values are restricted.
 
     Attributes:
-        kind: `index`, `exact`, `choice`, `axes`, `shape`, `expand`, `size`, `count`, or `keys` of
-            a map.
+        kind: `index`, `exact`, `choice`, `axes`, `shape`, `expand`, `size`, `count`, `divisor`
+            of integers, which is not 0, or `keys` of a map.
         bound: for an index, the size of the axis; for axes, the rank; or the very number.
         choices: values that the graph compares with, keys that it looks up, or what is valid
             beside an index.
@@ -82,6 +82,7 @@ INDEXED = {
     ("ScatterElements", 1): True,
     ("OneHot", 0): True,
 }
+DIVIDING = frozenset({"Div", "Mod"})
 LABELLED = frozenset({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 AXES = {
@@ -130,6 +131,7 @@ def _strictest(roles: list[Role]) -> Role:
         "index",
         "choice",
         "keys",
+        "divisor",
         *scales.KINDS,
     )
     roles.sort(key=lambda r: order.index(r.kind))
@@ -217,6 +219,10 @@ def _role(op: Op, position: int) -> Role | None:
         return None if theta is None else Role("size", shape=theta[:1])
     if key in INDEXED:
         return _index(op)
+    if key == ("TensorScatter", 2):
+        return _written(op)
+    if op.type in DIVIDING and position and _is_integer(op):
+        return Role("divisor")
     if key in {("GatherND", 1), ("ScatterND", 1)}:
         sizes = [d for d in _shape(op.input(0)) or () if isinstance(d, int)]
         return Role("index", bound=min(sizes), negative=True) if sizes else None
@@ -299,6 +305,23 @@ def _index(op: Op) -> Role | None:
         return None
     axis = int(op.attr("axis", 0)) % len(shape)
     return Role("index", bound=shape[axis], negative=op.version >= 11)
+
+
+def _written(op: Op) -> Role | None:
+    """Where TensorScatter begins: before its end, and so that what is written does not pass it."""
+    cache, update = _shape(op.input(0)), _shape(op.input(1))
+    if cache is None or update is None:
+        return None
+    axis = int(op.attr("axis", -2))
+    size, length = cache[axis], update[axis]
+    if op.attr("mode", "linear") == "circular":
+        return Role("index", bound=size)
+    return None if size is None or length is None else Role("index", bound=size - length + 1)
+
+
+def _is_integer(op: Op) -> bool:
+    kind = None if op.input(1) is None else op.inputs[1].type
+    return isinstance(kind, TensorType) and kind.dtype.is_integer
 
 
 def _shift(op: Op, position: int) -> int | None:

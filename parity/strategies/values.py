@@ -66,7 +66,7 @@ def _array(
     if dtype is DType.BOOL:
         share = {"zeros": 0.0, "constant": 1.0, "sparse": 0.1}.get(kind, 0.5)
         return rng.random(shape) < share
-    if spec.role is not None:
+    if spec.role is not None and spec.role.kind != "divisor":
         return _in_role(spec, shape, dims, rng).astype(dtype.numpy)
     if dtype.is_complex:
         half = DType.FLOAT32 if dtype is DType.COMPLEX64 else DType.FLOAT64
@@ -78,7 +78,8 @@ def _array(
             return found.astype(dtype.numpy)
     low, high = _limits(spec)
     if dtype.is_integer:
-        return _integers(spec, kind, shape, low, high, rng)
+        drawn = _integers(spec, kind, shape, low, high, rng)
+        return drawn if spec.role is None else np.where(drawn == 0, 1, drawn).astype(dtype.numpy)
     if kind == "constants" and spec.anchors:
         return _near(spec, shape, rng).astype(dtype.numpy)
     values = _hostile(kind, shape, dtype, rng) if kind in HOSTILE else _floats(kind, shape, rng)

@@ -56,7 +56,8 @@ def bound(
         fast = STAGE * unit.u * ceil(log2(max(points, 2))) * np.sqrt(points) * norm
         return (gamma(2 * points + 4, unit.u) * total + fast) * scale + 2 * least
 
-    peak = np.broadcast_to(np.where(np.isnan(total), np.inf, total), truth.shape)
+    inner = 1 if points & (points - 1) == 0 else 1 << ceil(log2(2 * points - 1))
+    peak = np.broadcast_to(np.where(np.isnan(total), np.inf, inner * inner * total), truth.shape)
     basis = f"sums over {points} points, direct or fast"
     return Bound(soft, at_most, peak, basis, spreads=True)
 

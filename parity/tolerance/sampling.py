@@ -92,14 +92,10 @@ def displaced(limits: Bound, x: np.ndarray, unit: Unit) -> Bound:
     """Limits of Resize, whose places are rounded like coordinates: 4u of up to size + 1 each.
 
     Over one of them the result changes by no more than neighbours differ, half as much again for
-    a cubic.
+    a cubic. A result that is finite lies between finite neighbours.
     """
     reach = 4 * min(unit.u, SINGLE)
-    steps = (
-        reach * (n + 1) * float(np.abs(np.diff(x, axis=a)).max(initial=0.0))
-        for a, n in enumerate(x.shape)
-        if n > 1
-    )
+    steps = (reach * (n + 1) * _largest(np.diff(x, axis=a)) for a, n in enumerate(x.shape) if n > 1)
     more = 1.5 * sum(steps)
     hard = limits.at_most
     return replace(limits, soft=limits.soft + more, at_most=lambda: hard() + 2 * more)
@@ -109,10 +105,16 @@ def deformed(limits: Bound, operands: Sequence[Any], unit: Unit) -> Bound:
     """Limits of DeformConv: a place is the sum of an offset and of what may be much larger."""
     x, w = (np.abs(np.asarray(v)) for v in operands[:2])
     reach = 4 * min(unit.u, SINGLE) * sum(n + 1 for n in x.shape[2:])
-    weight = w.reshape(len(w), -1).sum(1).max(initial=0.0)
-    more = 2 * reach * float(x.max(initial=0.0)) * float(weight)
+    weight = _largest(w.reshape(len(w), -1).sum(1))
+    more = 2 * reach * _largest(x) * weight
     hard = limits.at_most
     return replace(limits, soft=limits.soft + more, at_most=lambda: hard() + 2 * more)
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest magnitude of those that are finite."""
+    size = np.abs(values)
+    return float(size.max(initial=0.0, where=np.isfinite(size)))
 
 
 def _affine(theta: np.ndarray, truth: np.ndarray, unit: Unit) -> Bound:

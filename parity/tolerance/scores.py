@@ -216,7 +216,7 @@ def _coupled(
     for _ in range(8):
         moved = raw + (error + 8 * unit.u) * rng.choice([-1.0, 1.0], raw.shape)
         found = scores.transformed(name, svm.probabilities(call, moved, truth.shape[1]))
-        largest = np.maximum(largest, np.abs(found - truth))
+        largest = np.fmax(largest, np.abs(found - truth))
     return 4 * largest + 32 * unit.u * (np.abs(truth) + 1)
 
 
@@ -229,7 +229,7 @@ def undecided(op: Op, operands: Sequence[Any], bad: np.ndarray) -> bool:
     x = x.astype(np.float64)
     unit = Unit(FLOAT32_UNIT, 2.0**-149, float(np.finfo(np.float32).max))
     with np.errstate(all="ignore"):
-        _, error, _, _ = raw_error(call, x, unit)
+        _, error, size, _ = raw_error(call, x, unit)
         raw = _raw(call, x)
         if raw.shape[1] == 1 or op.type == "SVMClassifier":
             close = (np.abs(raw) <= error).any(-1)
@@ -239,5 +239,5 @@ def undecided(op: Op, operands: Sequence[Any], bad: np.ndarray) -> bool:
             close = ((best - raw) <= 2 * worst).sum(-1) > 1
             if op.type == "TreeEnsembleClassifier" and raw.shape[1] == 2:
                 close |= ((np.abs(raw) <= error) | (np.abs(raw - 0.5) <= error)).any(-1)
-        close |= ~np.isfinite(raw).all(-1)
+        close |= ~(np.isfinite(raw) & (size < unit.top / 4)).all(-1)
     return not (bad.reshape(-1) & ~close).any()

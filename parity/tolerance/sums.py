@@ -86,9 +86,26 @@ def plain(
         hard = gamma(terms + 1, unit.u) * size + 2 * unit.ulp(truth)
         soft = 4 * unit.u * np.sqrt(terms) * size + 2 * unit.ulp(truth)
         biggest = np.full(size.shape, np.inf)
-        hard = hard + unit.tiny
+        lost = _underflow(op, operands, index, terms, unit)
+        soft, hard = soft + lost, hard + lost + unit.tiny
         return Bound(soft, lambda: hard, biggest, f"a product of {terms} factors")
     return None
+
+
+def _underflow(op: Op, operands: Sequence[Any], index: int, terms: int, unit: Unit) -> np.ndarray:
+    """What a product loses when some of its factors, in an unlucky order, leave the normal range.
+
+    Each partial product may be off by half the smallest number, which the others multiply by no
+    more than all that are above 1.
+    """
+    x = np.abs(np.asarray(operands[0]))
+    x = np.where(x == 0, 1.0, x)
+
+    def product(factors: np.ndarray) -> np.ndarray:
+        return np.asarray(evaluate(op, [factors, *operands[1:]], wide=True)[index])
+
+    subnormal = product(np.minimum(x, 1.0)) < unit.tiny / (2 * unit.u)
+    return np.where(subnormal, terms * unit.tiny * product(np.maximum(x, 1.0)), 0.0)
 
 
 def linear(

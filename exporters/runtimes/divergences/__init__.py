@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.divergences import (
     attention,
+    casts,
     elementwise,
     image,
     ml,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     elementwise,
+    casts,
     reduction,
     normalization,
     attention,

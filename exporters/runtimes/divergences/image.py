@@ -7,7 +7,7 @@ import numpy as np
 from isomorph.exporters.runtimes.divergences.arrays import i64, whole
 from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Probe, ai
 
-NAN = np.nan
+NAN, INF = np.nan, np.inf
 
 ENTRIES = (
     Divergence(
@@ -28,7 +28,6 @@ ENTRIES = (
                 (19, 23),
             ),
         ),
-        judged="PASS",
     ),
     Divergence(
         "affine-single-pixel",
@@ -72,6 +71,77 @@ ENTRIES = (
         ),
         issue="https://github.com/onnx/onnx/issues/2398",
         limited=True,
+    ),
+    Divergence(
+        "resize-infinity",
+        ai("Resize"),
+        "NaN handling",
+        "an infinity whose weight is 0 makes NaN, and so do two that a cubic weighs",
+        "Resize-19: a place that is an element's has the value of that element",
+        "onnxruntime/core/providers/cpu/tensor/upsample.cc, measured",
+        (
+            Probe(
+                "s = Constant <value = float[3] {1.0, 1.0, 2.0}> () "
+                'y = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> '
+                "(x, , s)",
+                "float[1, 1, 2] x",
+                "float[1, 1, 4] y",
+                (whole([[[1, INF]]]),),
+                Gives((whole([[[NAN, INF, INF, INF]]]),)),
+                (whole([[[1, INF, INF, INF]]]),),
+                (13, 23),
+            ),
+        ),
+    ),
+    Divergence(
+        "pool-lowest",
+        ai("MaxPool", "GlobalMaxPool", "MaxRoiPool"),
+        "NaN handling",
+        "the maximum of nothing but -inf is the lowest number",
+        "MaxPool-12, GlobalMaxPool-1 and MaxRoiPool-1: the maximum",
+        "onnxruntime/core/mlas/lib/pooling.cpp, object_detection/roi_pool.cc, measured",
+        (
+            *(
+                Probe(
+                    f"y = {op} (x)",
+                    "float[1, 1, 2] x",
+                    "float[1, 1, 1] y",
+                    (whole([[[-INF, -INF]]]),),
+                    Gives((whole([[[np.finfo(np.float32).min]]]),)),
+                    (whole([[[-INF]]]),),
+                    (13, 23),
+                )
+                for op in ("MaxPool <kernel_shape = [2]>", "GlobalMaxPool")
+            ),
+            Probe(
+                "y = MaxRoiPool <pooled_shape = [1, 1]> (x, r)",
+                "float[1, 1, 1, 1] x, float[1, 5] r",
+                "float[1, 1, 1, 1] y",
+                (whole([[[[-INF]]]]), np.zeros((1, 5), np.float32)),
+                Gives((whole([[[[np.finfo(np.float32).min]]]]),)),
+                (whole([[[[-INF]]]]),),
+                (13,),
+            ),
+        ),
+    ),
+    Divergence(
+        "one-hot-fractions",
+        ai("OneHot"),
+        "wrong value",
+        "indices that are floats select nothing unless they are whole",
+        "OneHot-11: indices that are not integers are cast to int64 before use",
+        "onnxruntime/core/providers/cpu/tensor/onehot.cc, measured",
+        (
+            Probe(
+                "d = Constant <value = float {3.0}> () y = OneHot (x, d, v)",
+                "float[2] x, float[2] v",
+                "float[2, 3] y",
+                (whole([-0.5, -1.5]), whole([0, 1])),
+                Gives((np.zeros((2, 3), np.float32),)),
+                (whole([[1, 0, 0], [0, 0, 1]]),),
+                (13, 23),
+            ),
+        ),
     ),
     Divergence(
         "gather-texts",

@@ -6,6 +6,7 @@ import numpy as np
 
 from isomorph.exporters.runtimes.divergences.arrays import f32, f64, i64, whole
 from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Off, Probe, ai
+from isomorph.ir.schema import ML
 
 INF, NAN = np.inf, np.nan
 
@@ -49,6 +50,81 @@ ENTRIES = (
             ),
         ),
         issue="https://github.com/microsoft/onnxruntime/issues/28463",
+    ),
+    Divergence(
+        "variance-without-epsilon",
+        ai("MeanVarianceNormalization"),
+        "lost accuracy",
+        "it divides by the deviation without 1e-9",
+        "MeanVarianceNormalization-13: (x − mean) / (√variance + 1e-9), as its function body says",
+        "onnxruntime/core/providers/cpu/tensor/mean_variance_normalization.cc, measured",
+        (
+            Probe(
+                "y = MeanVarianceNormalization <axes = [0]> (x)",
+                "float[2] x",
+                "float[2] y",
+                (f32(-1e-7, 1e-7),),
+                Gives((f32(-1, 1),), 6),
+                (f32(-0.99009901, 0.99009901),),
+                (13, 23),
+            ),
+        ),
+    ),
+    Divergence(
+        "squares-out-of-range",
+        (*ai("LpNormalization", "MeanVarianceNormalization"), (ML, "Normalizer")),
+        "lost accuracy",
+        "it adds squares that leave the range of the type, without a scale",
+        "LpNormalization-22: x / √Σx²; MeanVarianceNormalization-13; Normalizer-1",
+        "onnxruntime/core/providers/cpu/nn/lp_norm.h, ml/normalizer.cc, measured",
+        (
+            Probe(
+                "y = LpNormalization <axis = 0, p = 2> (x)",
+                "float[2] x",
+                "float[2] y",
+                (f32(3e-30, 4e-30),),
+                Gives((f32(0, 0),)),
+                (f32(0.6, 0.8),),
+                (13, 23),
+            ),
+            Probe(
+                f'y = {ML}.Normalizer <norm = "L2"> (x)',
+                "float[1, 2] x",
+                "float[1, 2] y",
+                (whole([[3e-30, 4e-30]]),),
+                Gives((whole([[3e-30, 4e-30]]),)),
+                (whole([[0.6, 0.8]]),),
+                ml=1,
+            ),
+            Probe(
+                "y = MeanVarianceNormalization <axes = [0]> (x)",
+                "float[2] x",
+                "float[2] y",
+                (f32(1e-23, 3e-23),),
+                Gives((f32(-INF, INF),)),
+                (f32(-1e-14, 1e-14),),
+                (13, 23),
+            ),
+        ),
+    ),
+    Divergence(
+        "squares-sliding",
+        ai("LRN"),
+        "lost accuracy",
+        "squares are added to a sum and taken from it again: what a large one leaves is lost",
+        "LRN-13: Σx² over the channels beside each",
+        "onnxruntime/core/providers/cpu/nn/lrn.cc, measured",
+        (
+            Probe(
+                "y = LRN <size = 1, alpha = 1.0, beta = 0.5, bias = 1.0> (x)",
+                "float[1, 2, 1, 1] x",
+                "float[1, 2, 1, 1] y",
+                (whole([[[[1e6]], [[1e-3]]]]),),
+                Gives((whole([[[[1]], [[INF]]]]),)),
+                (whole([[[[1]], [[1e-3]]]]),),
+                (13, 23),
+            ),
+        ),
     ),
     Divergence(
         "group-norm-double",

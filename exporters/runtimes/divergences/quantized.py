@@ -71,6 +71,29 @@ ENTRIES = (
         remedy="keep what is summed from having no terms",
     ),
     Divergence(
+        "products-of-nothing",
+        ai("MatMul"),
+        "stale memory",
+        "a product with a vector of nothing is whatever lies in memory, in floats",
+        "MatMul-13, as numpy.matmul: a sum of no products is 0",
+        "onnxruntime/core/providers/cpu/math/matmul.cc, measured",
+        (
+            Probe(
+                "a = Mul (x, x) axis = Constant <value = int64[1] {0}> () s = ReduceSum (a, axis) "
+                "shape = Constant <value = int64[2] {64, 0}> () l = Expand (s, shape) "
+                "y = MatMul (l, v)",
+                "float[64] x, float[0] v",
+                "float[64] y",
+                (np.full(64, 7, np.float32), np.zeros(0, np.float32)),
+                Stale(),
+                (np.zeros(64, np.float32),),
+                (13, 23),
+            ),
+        ),
+        when=uses.sums_nothing,
+        remedy="keep what is summed from having no terms",
+    ),
+    Divergence(
         "quantize-wrong-end",
         ai("QuantizeLinear"),
         "wrong value",
@@ -87,6 +110,27 @@ ENTRIES = (
                 Gives((whole([0, 255], np.uint8),)),
                 (whole([255, 255], np.uint8),),
             ),
+        ),
+    ),
+    Divergence(
+        "quantize-odd-last",
+        ai("QuantizeLinear"),
+        "wrong value",
+        "the last of an odd number of 4-bit results saturates at the wrong end from 2³¹ on",
+        "QuantizeLinear-21: saturate(round(x / scale) + zero point)",
+        "onnxruntime/core/providers/cpu/quantization/quantize_linear.cc, measured",
+        tuple(
+            Probe(
+                f"z = Constant <value = {kind} {{0}}> () q = QuantizeLinear (x, s, z) "
+                "y = Cast <to = 6> (q)",
+                "float[3] x, float s",
+                "int32[3] y",
+                (whole([3e10, 3e10, 3e10]), whole(1)),
+                Gives((whole([top, top, low], np.int32),)),
+                (whole([top, top, top], np.int32),),
+                (21, 23),
+            )
+            for kind, low, top in (("int4", -8, 7), ("uint4", 0, 15))
         ),
     ),
     Divergence(

@@ -101,6 +101,43 @@ ENTRIES = (
         limited=True,
     ),
     Divergence(
+        "recurrent-gates",
+        ai("LSTM", "GRU"),
+        "lost accuracy",
+        "gates have an absolute error of up to 2.8·2⁻²⁴, and multiply what may be large",
+        "LSTM-22 and GRU-22: f is Sigmoid, 1 / (1 + exp(-x))",
+        "onnxruntime/core/providers/cpu/rnn/rnn_helpers.cc, mlas/lib/logistic.cpp, measured",
+        (
+            Probe(
+                "_, y = GRU <hidden_size = 1, linear_before_reset = 1> (x, w, r, , , h)",
+                "float[1, 1, 1] x, float[1, 3, 1] w, float[1, 3, 1] r, float[1, 1, 1] h",
+                "float[1, 1, 1] y",
+                (
+                    whole([[[1]]]),
+                    whole([[[-1000], [-18.5], [0]]]),
+                    whole([[[0], [0], [1e4]]]),
+                    whole([[[1e4]]]),
+                ),
+                Gives((whole([[[0.99485588]]]),), 4),
+                (whole([[[0.72766424]]]),),
+                (13, 23),
+            ),
+            Probe(
+                '_, y = LSTM <hidden_size=1, activations=["Sigmoid", "Relu", "Tanh"]> (x, w, r)',
+                "float[1, 1, 1] x, float[1, 4, 1] w, float[1, 4, 1] r",
+                "float[1, 1, 1] y",
+                (
+                    whole([[[1]]]),
+                    whole([[[-18.5], [10], [0], [1e8]]]),
+                    np.zeros((1, 4, 1), np.float32),
+                ),
+                Gives((whole([[[0]]]),), 4),
+                (whole([[[0.72763121]]]),),
+                (13, 23),
+            ),
+        ),
+    ),
+    Divergence(
         "recurrent-softplus",
         ai("LSTM", "GRU", "RNN"),
         "wrong value",
@@ -115,6 +152,27 @@ ENTRIES = (
                 [0, 0, 0, 100],
                 25,
                 ', activations = ["Sigmoid", "Softplus", "Softplus"]',
+            ),
+        ),
+    ),
+    Divergence(
+        "recurrent-first-step",
+        ai("RNN"),
+        "NaN handling",
+        "without a state to begin with, R is not read at the first step: NaN and infinities in it, "
+        "times 0, do not count",
+        "RNN-22: the state is 0 where it is not given, and multiplied",
+        "onnxruntime/core/providers/cpu/rnn/rnn.cc, measured",
+        (
+            Probe(
+                '_, y = RNN <hidden_size = 1, activations = ["ThresholdedRelu"], '
+                "activation_alpha = [0.5]> (x, w, r)",
+                "float[1, 1, 1] x, float[1, 1, 1] w, float[1, 1, 1] r",
+                "float[1, 1, 1] y",
+                (whole([[[1]]]), whole([[[1]]]), whole([[[NAN]]])),
+                Gives((whole([[[1]]]),)),
+                (whole([[[0]]]),),
+                (13, 23),
             ),
         ),
     ),

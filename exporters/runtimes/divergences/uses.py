@@ -119,6 +119,12 @@ def casts_to_few_bits(op: Op, _graph: Graph) -> bool:
     )
 
 
+def casts_unsaturated(op: Op, _graph: Graph) -> bool:
+    target = kind_of(op.outputs[0])
+    narrow = target is not None and target.dtype in (DType.FLOAT8E4M3FN, DType.FLOAT8E5M2)
+    return narrow and not op.attr("saturate", 1)
+
+
 def steps_in_floats(op: Op, graph: Graph) -> bool:
     """A progression of floats that is not known to be short."""
     length = dim_of(op.outputs[0], 0)
@@ -140,6 +146,10 @@ def batch_may_be_nothing(op: Op, graph: Graph) -> bool:
 
 def lacks_zero_point(op: Op, _graph: Graph) -> bool:
     return op.input(2) is None or op.input(4) is None
+
+
+def lacks_bias(op: Op, _graph: Graph) -> bool:
+    return op.input(2) is None
 
 
 def joins_rows_of_nothing(op: Op, graph: Graph) -> bool:
