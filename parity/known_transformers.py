@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.exporters.runtimes.divergences.entry import Divergence
-from isomorph.ir.schema_microsoft import DOMAIN
+from isomorph.exporters.runtimes.divergences import words
 from isomorph.ir.semantics import Call
 from isomorph.ir.semantics._attention import join_heads
 from isomorph.ir.semantics._grouped import resident
@@ -19,7 +18,6 @@ from isomorph.parity.tolerance.transformers import PARTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isomorph.exporters.runtimes.divergences.entry import Kind
     from isomorph.ir.graph import Op
     from isomorph.parity.tolerance.units import Unit
 
@@ -119,58 +117,4 @@ def broken(op: Op) -> str:
         return ""
     if len(op.outputs) > 2 and None not in op.outputs[1:3]:
         return ""
-    return (
-        "onnxruntime reads beyond what it is given: it puts past and new keys together in the "
-        "present ones, which are not asked for [gqa_attention_base.h, attention_cpu_base.h, "
-        "measured]"
-    )
-
-
-def _unprobed(name: str, ops: tuple[str, ...], kind: Kind, what: str, file: str) -> Divergence:
-    """A divergence that the database lacks, because no probe shows it yet."""
-    return Divergence(
-        name,
-        tuple((DOMAIN, op) for op in ops),
-        kind,
-        what,
-        "com.microsoft: onnxruntime/docs/ContribOperators.md",
-        f"onnxruntime/contrib_ops/cpu/bert/{file}, measured",
-        (),
-    )
-
-
-_EVERY = (
-    _unprobed(
-        "transformers-later-keys",
-        ("Attention", "MultiHeadAttention"),
-        "wrong value",
-        "keys that come later get the lowest score, whatever a mask adds: no less than those which "
-        "it filters with that number; and the last query sees every key",
-        "attention_helper.h, PrepareMask",
-    ),
-    _unprobed(
-        "transformers-shown-mask",
-        ("MultiHeadAttention",),
-        "wrong value",
-        "the scores show the lowest number for keys that come later, not -inf",
-        "attention_helper.h",
-    ),
-    _unprobed(
-        "transformers-not-finite",
-        ("Attention", "GroupQueryAttention", "MultiHeadAttention"),
-        "NaN handling",
-        "what is not finite among keys that a query does not see counts, where only their scores "
-        "are low; and a row of scores with NaN may give 0",
-        "attention_cpu_base.h",
-    ),
-    _unprobed(
-        "transformers-beyond-the-end",
-        ("GroupQueryAttention",),
-        "stale memory",
-        "beyond a sequence's end, and in the scores of keys that a query does not see, there is "
-        "whatever the buffer held, or lies in memory; queries beyond that end count it with a sink",
-        "gqa_attention_base.h",
-    ),
-)
-UNPROBED = {entry.name: entry for entry in _EVERY}
-"""Divergences that are not in the database yet."""
+    return words("transformers-past-kept")

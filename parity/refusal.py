@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.exporters.runtimes.divergences import DIVERGENCES
+from isomorph.exporters.runtimes.limitations import limitations_of
 from isomorph.exporters.target import installed
 from isomorph.frontends.canonical import canonical
 from isomorph.ir.errors import IsomorphError
@@ -87,9 +88,11 @@ def _models(reference: Reference) -> Iterator[Graph | Path]:
 def deadly(graph: Graph) -> str:
     """How a graph is known to kill the run time's process, for some values; empty if it is not."""
     release = installed("onnxruntime") or ""
-    for entry in DIVERGENCES.values():
-        if entry.kind == "crash" and any(
-            entry.concerns(op, of, "onnxruntime", release) for of, op in graph.walk()
-        ):
-            return entry.words
+    for of, op in graph.walk():
+        limited = bool(limitations_of(op, "onnxruntime", release))
+        for entry in DIVERGENCES.values():
+            if entry.kind != "crash" or op.key not in entry.ops:
+                continue
+            if entry.concerns(op, of, "onnxruntime", release) or (entry.limited and limited):
+                return entry.words
     return ""

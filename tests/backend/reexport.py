@@ -14,15 +14,13 @@ import re
 import sys
 import warnings
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isomorph.exporters.coverage.suite import OUTCOMES, PATH
 from tests.backend.conformance import is_random, plain, releases, same_as_wanted
 from tests.backend.suite import suite
+from tests.processes import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from tests.backend.suite import Case
 
 RECORD = Path(__file__).with_name("reexport.json")
-RENEWED = 200
-"""Cases after which the processes are new ones."""
 LETTERS = {
     "onnxruntime": "o",
     "reference": "r",
@@ -184,37 +180,21 @@ def _engine(name: str, graph: Graph, model: Any, target: Target) -> Any:
     return backend.Prepared(graph, model, engine).run
 
 
-def _answer(name: str) -> tuple[str, dict[int, Outcome]]:
+def _answer(name: str) -> dict[int, Outcome]:
     warnings.simplefilter("ignore")
     case = suite()[name]
     try:
-        return name, judge(case)
+        return judge(case)
     except Exception as error:  # noqa: BLE001 - it is one of the figures
         failed = Outcome("mismatch", f"reading raises {type(error).__name__}: {error}"[:300])
-        return name, dict.fromkeys(opsets(), failed)
+        return dict.fromkeys(opsets(), failed)
 
 
 def judge_all(names: list[str], workers: int) -> Iterator[tuple[str, dict[int, Outcome]]]:
     """Every case named, in processes that are renewed; one that dies is its case's mismatch."""
-    for start in range(0, len(names), RENEWED):
-        chunk = names[start : start + RENEWED]
-        try:
-            yield from _pooled(chunk, workers)
-        except BrokenProcessPool:
-            for name in chunk:
-                yield from _alone(name)
-
-
-def _pooled(names: list[str], workers: int) -> list[tuple[str, dict[int, Outcome]]]:
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_answer, names))
-
-
-def _alone(name: str) -> list[tuple[str, dict[int, Outcome]]]:
-    try:
-        return _pooled([name], 1)
-    except BrokenProcessPool:
-        return [(name, dict.fromkeys(opsets(), Outcome("mismatch", "it kills its process")))]
+    dead = Outcome("mismatch", "it kills its process")
+    for name, found in each(_answer, names, workers):
+        yield name, found or dict.fromkeys(opsets(), dead)
 
 
 def main() -> int:

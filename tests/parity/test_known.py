@@ -15,7 +15,6 @@ from isomorph.exporters.target import installed
 from isomorph.ir import schema
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import Program, widen
-from isomorph.ir.schema_microsoft import DOMAIN
 from isomorph.ir.text import parse
 from isomorph.parity import Status
 from isomorph.parity.candidate import Candidate
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from isomorph.exporters.runtimes.divergences.entry import Divergence, Probe
     from isomorph.parity.finding import Finding
 
-UNSHOWN = ("Attention", "GroupQueryAttention", "MultiHeadAttention")
-"""Operators of com.microsoft whose limitations no probe shows yet."""
 RELEASE = installed("onnxruntime") or ""
 ENTRIES = [pytest.param(entry, id=name) for name, entry in DIVERGENCES.items()]
 PROBES = [
@@ -189,4 +186,4 @@ class TestLimitations:
     def test_each_is_shown_by_an_entry(self):
         shown = {r for e in DIVERGENCES.values() if e.limited for r in self.rows_of(e)}
         missing = {k for k, rows in LIMITATIONS.items() if any(r.reason not in shown for r in rows)}
-        assert missing == {(DOMAIN, op) for op in UNSHOWN}
+        assert not missing

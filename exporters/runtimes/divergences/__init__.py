@@ -21,6 +21,7 @@ from isomorph.exporters.runtimes.divergences import (
     reduction,
     signal,
     text,
+    transformers,
 )
 from isomorph.ir.errors import InvalidGraphError
 
@@ -37,6 +38,7 @@ FAMILIES = (
     reduction,
     normalization,
     attention,
+    transformers,
     recurrent,
     quantized,
     signal,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.exporters.runtimes.divergences import uses
 from isomorph.exporters.runtimes.divergences.arrays import whole
-from isomorph.exporters.runtimes.divergences.entry import Dies, Divergence, Gives, Off, Probe, ai
-from isomorph.ir.schema_microsoft import DOMAIN
+from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Off, Probe, ai
 
 NAN, INF = np.nan, np.inf
 SOURCE = "onnxruntime/core/providers/cpu/llm/attention.cc, measured"
@@ -15,27 +13,6 @@ _KEYS = "float[1, 1, 1, 1] q, float[1, 1, 2, 1] k, float[1, 1, 2, 1] v"
 _ONE, _TWO = whole([[[[1]]]]), whole([[[[1], [2]]]])
 
 ENTRIES = (
-    Divergence(
-        "attention-without-bias",
-        ((DOMAIN, "Attention"),),
-        "crash",
-        "a bias that is left away, as it may be, kills the process",
-        "com.microsoft.Attention: the bias is optional, onnxruntime/docs/ContribOperators.md",
-        "onnxruntime/contrib_ops/cpu/bert/attention_cpu_base.h, measured",
-        (
-            Probe(
-                f"y = {DOMAIN}.Attention <num_heads = 1> (x, w)",
-                "float[1, 1, 2] x, float[2, 6] w",
-                "float[1, 1, 2] y",
-                (np.ones((1, 1, 2), np.float32), np.ones((2, 6), np.float32)),
-                Dies("SIGSEGV"),
-                (whole([[[2, 2]]]),),
-            ),
-        ),
-        judged="FAIL",
-        when=uses.lacks_bias,
-        remedy="state a bias of zeros",
-    ),
     Divergence(
         "attention-single-scale",
         ai("Attention"),

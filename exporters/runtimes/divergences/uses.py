@@ -148,10 +148,6 @@ def lacks_zero_point(op: Op, _graph: Graph) -> bool:
     return op.input(2) is None or op.input(4) is None
 
 
-def lacks_bias(op: Op, _graph: Graph) -> bool:
-    return op.input(2) is None
-
-
 def joins_rows_of_nothing(op: Op, graph: Graph) -> bool:
     return len(op.inputs) > 1 and may_be_nothing(dim_of(op.input(0), 0), graph)
 
