@@ -239,7 +239,7 @@ KNOWN = (
     Rule("gelu-tail", _at_scale(8, lambda case: np.abs(case.x))),
     Rule("deform-conv-nan", _of_nan),
     Rule(
-        "resize-infinity",
+        "interpolated-infinity",
         lambda case: np.isnan(case.got) & (not np.isfinite(case.x).all()),
     ),
     Rule("sine-double", _off_by_argument),

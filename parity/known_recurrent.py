@@ -35,8 +35,8 @@ def gates_off(
     def off(y: np.ndarray) -> np.ndarray:
         return y + OFF * rng.choice([-1.0, 1.0], y.shape)
 
-    given = [None if v is None else np.asarray(v) for v in operands]
-    x, w, r, *rest = given
+    x, w, r = (np.asarray(v) for v in operands[:3])
+    rest = [None if v is None else np.asarray(v) for v in operands[3:]]
     reach = np.zeros(truth.shape)
     for _ in range(PROBES):
         made = layer(Call(op, wide=True), x, w, r, *rest, changes=(same, off))

@@ -320,7 +320,8 @@ def _written(op: Op) -> Role | None:
 
 
 def _is_integer(op: Op) -> bool:
-    kind = None if op.input(1) is None else op.inputs[1].type
+    divisor = op.input(1)
+    kind = None if divisor is None else divisor.type
     return isinstance(kind, TensorType) and kind.dtype.is_integer
 
 

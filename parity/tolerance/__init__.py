@@ -102,7 +102,7 @@ def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype:
         if limits is None:
             limits = conditioning.bound(op, operands, truth, index, unit)
             if op.type in {"Resize", "Upsample"} and not op.domain:
-                limits = sampling.displaced(limits, np.asarray(operands[0]), unit)
+                limits = sampling.displaced(limits, op, np.asarray(operands[0]), truth, unit)
             if op.type == "DeformConv":
                 limits = sampling.deformed(limits, operands, unit)
     return limits if unit.u > 2.0**-50 else limits.scaled(2.0)

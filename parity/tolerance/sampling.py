@@ -88,17 +88,27 @@ def _moved(op: Op, x: np.ndarray, grid: np.ndarray, truth: np.ndarray, u: float)
     return np.where(anything, 4 * channels, np.where(np.isfinite(largest), largest, np.inf))
 
 
-def displaced(limits: Bound, x: np.ndarray, unit: Unit) -> Bound:
+def displaced(limits: Bound, op: Op, x: np.ndarray, truth: np.ndarray, unit: Unit) -> Bound:
     """Limits of Resize, whose places are rounded like coordinates: 4u of up to size + 1 each.
 
     Over one of them the result changes by no more than neighbours differ, half as much again for
-    a cubic. A result that is finite lies between finite neighbours.
+    a cubic, whose weights are rounded besides. A result that is finite lies between finite
+    neighbours.
     """
-    reach = 4 * min(unit.u, SINGLE)
-    steps = (reach * (n + 1) * _largest(np.diff(x, axis=a)) for a, n in enumerate(x.shape) if n > 1)
-    more = 1.5 * sum(steps)
+    u = min(unit.u, SINGLE)
+    steps = (4 * u * (n + 1) * _largest(np.diff(x, axis=a)) for a, n in enumerate(x.shape) if n > 1)
+    more, most = 1.5 * sum(steps), np.zeros(truth.shape)
+    if op.attr("mode", "nearest") == "cubic":
+        moved = tuple(a for a, n in enumerate(x.shape) if n != truth.shape[a])
+        size = np.abs(x)
+        size = size.max(moved, keepdims=True, initial=0.0, where=np.isfinite(size))
+        most = np.broadcast_to(ROUNDINGS["cubic"] * u * size * len(moved), truth.shape)
     hard = limits.at_most
-    return replace(limits, soft=limits.soft + more, at_most=lambda: hard() + 2 * more)
+    return replace(
+        limits,
+        soft=limits.soft + more + most,
+        at_most=lambda: hard() + 2 * more + TAPS["cubic"] * most,
+    )
 
 
 def deformed(limits: Bound, operands: Sequence[Any], unit: Unit) -> Bound:

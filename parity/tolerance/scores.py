@@ -116,6 +116,7 @@ def _machine_error(
         case "RBF":
             squares = ((rows[:, None] - found.vectors[None]) ** 2).sum(-1)
             off = np.abs(kernel) * (gamma(features + 5, u) * abs(gamma_) * squares + EXP * u)
+            off = np.where(kernel == 0, unit.tiny, off)
         case "SIGMOID":
             off = inner + 8 * u
         case _:

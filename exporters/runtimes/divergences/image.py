@@ -73,12 +73,13 @@ ENTRIES = (
         limited=True,
     ),
     Divergence(
-        "resize-infinity",
-        ai("Resize"),
+        "interpolated-infinity",
+        ai("Resize", "DeformConv"),
         "NaN handling",
-        "an infinity whose weight is 0 makes NaN, and so do two that a cubic weighs",
-        "Resize-19: a place that is an element's has the value of that element",
-        "onnxruntime/core/providers/cpu/tensor/upsample.cc, measured",
+        "an infinity with a weight of 0, where nothing is beside it too, makes NaN, and so do two "
+        "that a cubic weighs",
+        "Resize-19 and DeformConv-22: a place that is an element's has the value of that element",
+        "onnxruntime/core/providers/cpu/tensor/upsample.cc, nn/deform_conv.cc, measured",
         (
             Probe(
                 "s = Constant <value = float[3] {1.0, 1.0, 2.0}> () "
@@ -90,6 +91,15 @@ ENTRIES = (
                 Gives((whole([[[NAN, INF, INF, INF]]]),)),
                 (whole([[[1, INF, INF, INF]]]),),
                 (13, 23),
+            ),
+            Probe(
+                "y = DeformConv (x, w, o)",
+                "float[1, 1, 1, 1] x, float[1, 1, 1, 1] w, float[1, 2, 1, 1] o",
+                "float[1, 1, 1, 1] y",
+                (whole([[[[INF]]]]), whole([[[[1]]]]), np.zeros((1, 2, 1, 1), np.float32)),
+                Gives((whole([[[[NAN]]]]),)),
+                (whole([[[[INF]]]]),),
+                (19, 23),
             ),
         ),
     ),
