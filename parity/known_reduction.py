@@ -24,7 +24,8 @@ def forward(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> bool:
     axes = op.attr("axis", 0) if op.type.startswith("Arg") else op.attr("axes", ())
     if len(operands) > 1 and operands[1] is not None:
         axes = operands[1]
-    stated = [int(axis) for axis in np.asarray(() if axes is None else axes).reshape(-1)]
+    given_axes = np.asarray(() if axes is None else axes, np.int64).reshape(-1)
+    stated: list[int] = given_axes.tolist()
     if 0 not in given or not any(axis < 0 for axis in stated):
         return False
     kept = {axis for axis in stated if axis >= 0}
