@@ -192,7 +192,9 @@ def _narrow(members: Sequence[Op], start: dict[Value, Any], outputs: Sequence[Va
 
 
 def _computed_in(op: Op) -> DType:
-    """Kernels compute in float32, and what is float64 in that."""
+    """Kernels compute in float32, and what is float64 in that; Attention stores its weights."""
+    if op.type == "Attention":
+        return _dtype(op.operands[0])
     kinds = {v.type.dtype for v in (*op.operands, *op.results) if isinstance(v.type, TensorType)}
     return DType.FLOAT64 if DType.FLOAT64 in kinds else DType.FLOAT32
 

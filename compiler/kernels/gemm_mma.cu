@@ -1,11 +1,11 @@
-// C = Epilogue(alpha · A B) in float16 with float32 accumulation: cp.async, STAGES deep, into swizzled
+// C = Epilogue(alpha · A B) of 16-bit floats with float32 accumulation: cp.async, STAGES deep, into swizzled
 // shared memory, ldmatrix, mma.sync. Rows of A, and of B or of its transpose, are aligned to 16 bytes.
 #include "dialect/mma.cuh"
 #include "spec.cuh"
 
 struct Params {
-  const half_t* a;
-  const half_t* b;
+  const T* a;
+  const T* b;
   T_OUT* c;
   uint32_t m, n, k;
   int32_t a_row, b_row;
@@ -23,10 +23,10 @@ template <int WIDTH> DEV int swizzled(int row, int chunk) {
 
 KERNEL void __launch_bounds__(THREADS) gemm_mma(const Params p, const Epilogue epilogue) {
   DYNAMIC_SHARED(raw);
-  half_t* sa = reinterpret_cast<half_t*>(raw);
-  half_t* sb = sa + STAGES * BM * BK;
-  const half_t* a = p.a + p.a_batch.at(blockIdx.z);
-  const half_t* b = p.b + p.b_batch.at(blockIdx.z);
+  T* sa = reinterpret_cast<T*>(raw);
+  T* sb = sa + STAGES * BM * BK;
+  const T* a = p.a + p.a_batch.at(blockIdx.z);
+  const T* b = p.b + p.b_batch.at(blockIdx.z);
   int t = threadIdx.x, warp = t / 32, lane = t % 32;
   int wm = warp / WARPS_N * WM, wn = warp % WARPS_N * WN;
   uint32_t m0 = blockIdx.y * BM, n0 = blockIdx.x * BN;
@@ -58,8 +58,8 @@ KERNEL void __launch_bounds__(THREADS) gemm_mma(const Params p, const Epilogue e
     __syncthreads();
     if (step + STAGES - 1 < steps) fetch((step + STAGES - 1) % STAGES, (step + STAGES - 1) * BK);
     cp_async_commit();
-    const half_t* ta = sa + step % STAGES * BM * BK;
-    const half_t* tb = sb + step % STAGES * BN * BK;
+    const T* ta = sa + step % STAGES * BM * BK;
+    const T* tb = sb + step % STAGES * BN * BK;
     UNROLL
     for (int kk = 0; kk < BK / 16; kk++) {
       uint32_t fa[WM / 16][4], fb[WN / 16][4];
@@ -76,7 +76,7 @@ KERNEL void __launch_bounds__(THREADS) gemm_mma(const Params p, const Epilogue e
       UNROLL
       for (int i = 0; i < WM / 16; i++)
         UNROLL
-        for (int j = 0; j < WN / 8; j++) mma_16816(acc[i][j], fa[i], &fb[j / 2][(j & 1) * 2]);
+        for (int j = 0; j < WN / 8; j++) mma_16816<T>(acc[i][j], fa[i], &fb[j / 2][(j & 1) * 2]);
     }
   }
   UNROLL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.spec import Block, KernelSpec, Launch
+from isomorph.codegen.spec import CONTIGUOUS, Block, KernelSpec, Launch
 from isomorph.ir.types import DType
 from isomorph.lowering.context import (
     Group,
@@ -18,6 +18,7 @@ from isomorph.lowering.context import (
     strides_of,
 )
 from isomorph.lowering.errors import NoKernel
+from isomorph.lowering.linear import TENSOR_CORES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,8 @@ LANES = 32
 LARGEST_HEAD = 128
 """Elements of a head that shared memory has room for."""
 
-ROWS = 16
-"""Queries of a block."""
+CHUNK = 8
+"""Elements of 16 bits that cp.async moves at once."""
 
 
 def _heads(value: Value, heads: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -76,31 +77,56 @@ def _attention(group: Group) -> Lowered:
         raise NoKernel(f"heads of {max(size, values)} elements; {LARGEST_HEAD} at most")
     _, o_steps = _heads(out, op.attr("q_num_heads"))
     mask, mask_kind, masked, m_steps = _mask(group, (batch, heads, queries, keys), kind)
+    steps = (*q_steps, *k_steps, *v_steps, *o_steps)
+    wide = kind in TENSOR_CORES and all(n % CHUNK == 0 for n in (size, values, *steps))
+    made = _on_tensor_cores if wide else _one_by_one
+    spec, rows, room = made(kind, mask_kind, size, values)
     scale = op.attr("scale")
-    spec = KernelSpec(
-        "attention",
-        (("T", kind), ("M", mask_kind)),
-        (("HEAD", _padded(size)), ("VALUES", _padded(values))),
-        threads=128,
-        sectors=1.1 if min(size, values) % 8 == 0 else 4.0,
-        wavefronts=1.1,
-    )
     words = (
         *(heads // max(shared, 1), queries, keys, size, values, masked),
-        *(*q_steps, *k_steps, *v_steps, *o_steps, *m_steps),
-        *(0, int(op.attr("is_causal") or 0)),
+        *(*steps, *m_steps, 0, int(op.attr("is_causal") or 0)),
         *(int(op.attr(f"{side}_window_size", -1)) for side in ("left", "right")),
         float(size**-0.5 if scale is None and size else scale or 1.0),
         float(op.attr("softcap") or 0.0),
     )
     block = Block((q, k, v, mask, group.optional(6), out), words)
-    grid = (blocks(queries, ROWS), heads, batch)
+    grid = (blocks(queries, rows), heads, batch)
     flops = 2 * batch * heads * queries * keys * (size + values)
-    return [Launch(spec, grid, (block,), (out,), flops=flops)]
+    return [Launch(spec, grid, (block,), (out,), room, flops=flops)]
 
 
-def _padded(size: int) -> int:
-    return max(blocks(size, LANES), 1) * LANES
+Made = tuple[KernelSpec, int, int]
+"""A kernel, the queries of a block, and the bytes of its dynamic shared memory."""
+
+
+def _one_by_one(kind: str, mask: str, size: int, values: int) -> Made:
+    head, width = (max(blocks(n, LANES), 1) * LANES for n in (size, values))
+    spec = KernelSpec(
+        "attention",
+        (("T", kind), ("M", mask)),
+        (("HEAD", head), ("VALUES", width)),
+        threads=128,
+        sectors=CONTIGUOUS if min(size, values) % 8 == 0 else 4.0,
+    )
+    return spec, 16, 0
+
+
+def _on_tensor_cores(kind: str, mask: str, size: int, values: int) -> Made:
+    head, width = (max(16, 1 << (n - 1).bit_length()) for n in (size, values))
+    spec = KernelSpec(
+        "attention_mma",
+        (("T", kind), ("M", mask)),
+        (("HEAD", head), ("VALUES", width)),
+        threads=128,
+        instructions=(
+            "LDGSTS.E.BYPASS.128",
+            "LDSM.16.M88.4",
+            "LDSM.16.MT88.4",
+            TENSOR_CORES[kind],
+        ),
+        sectors=2.0,  # four lanes write eight elements
+    )
+    return spec, 64, 2 * 64 * (head + 2 * (head + width))
 
 
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {("", "Attention"): _attention}

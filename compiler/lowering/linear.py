@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from isomorph.lowering.context import Functor
 
 
+TENSOR_CORES = {"half_t": "HMMA.16816.F32", "bfloat_t": "HMMA.16816.F32.BF16"}
+"""Types that tensor cores multiply, and the opcode of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """C[m, n] = Σₖ A[m, k] B[k, n] for every batch index; strides in elements."""
@@ -58,15 +62,15 @@ def product(group: Group, p: Product, functor: Functor) -> Lowered:
     rank = len(p.batch_words[0]) // 2
     words = (p.m, p.n, p.k)
     batch = (*p.batch_words[0], *p.batch_words[1])
-    size = 2 if kind == "half_t" else 4
+    size = 2 if kind in TENSOR_CORES else 4
     pointers = (p.a, p.b, group.output)
     flops = 2 * p.batch * p.m * p.n * p.k
-    if kind == "half_t" and tensor_cores(p):
+    if kind in TENSOR_CORES and tensor_cores(p):
         tile = choose(MMA, p.m, p.n, p.k, p.batch, size, group.device)
         nk = p.b_strides[0] == 1 and p.b_strides[1] != 1
         spec = KernelSpec(
             "gemm_mma",
-            (("T_OUT", out),),
+            (("T", kind), ("T_OUT", out)),
             (
                 ("BM", tile.bm),
                 ("BN", tile.bn),
@@ -83,7 +87,7 @@ def product(group: Group, p: Product, functor: Functor) -> Lowered:
             instructions=(
                 "LDGSTS.E.BYPASS.128",
                 "LDSM.16.M88.4",
-                "HMMA.16816.F32",
+                TENSOR_CORES[kind],
                 *(() if nk else ("LDSM.16.MT88.4",)),
                 *(functor.instructions(out, 2) if p.n % 2 == 0 else ()),
             ),

@@ -232,7 +232,7 @@ def _before_repetition(value: Value | None) -> Value | None:
         path.append(value)
         value = op.operands[0]
     shapes = [static_shape(v) for v in path]
-    if value is None or not _is_heads(path[0]) or not _is_heads(value):
+    if not _is_heads(path[0]) or not _is_heads(value):
         return None
     batch, heads, length, size = shape_of(value)
     times = shape_of(path[0])[1] // max(heads, 1)

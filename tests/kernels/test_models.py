@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import isomorph as iso
+from isomorph.ir.text import parse
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.verdict import Status
 from isomorph.runtime.device import compile_graph
@@ -70,8 +71,22 @@ def test_kernels_are_as_few_as_by_hand(model: str):
 def test_half_precision_products_run_on_tensor_cores():
     kinds = {k.title: k.spec.kernel for k in plan("encoder", "float16", (2, 16, 32)).kernels}
     assert {k for t, k in kinds.items() if t.startswith("MatMul")} == {"gemm_mma"}
-    kinds = {k.title: k.spec.kernel for k in plan("encoder", "float16", (1, 7, 32)).kernels}
-    assert kinds["MatMul+Mul"] == "gemm_simt"
+    assert kinds["Attention"] == "attention_mma"
+    kinds = {k.title: k.spec.kernel for k in plan("resnet", "float16", (2, 3, 32, 32)).kernels}
+    assert kinds["MatMul+Add"] == "gemm_simt"  # ten columns are no multiple of 16 bytes
+
+
+@needs_compiler
+def test_products_of_bfloat16_run_on_tensor_cores():
+    text = """<ir_version: 10, opset_import: ["" : 21]>
+    g (bfloat16[40, 64] x, bfloat16[64, 72] w, bfloat16[72] b) => (bfloat16[40, 72] z) {
+        y = MatMul(x, w)
+        z = Add(y, b)
+    }"""
+    run = compile_graph(parse(text), "sim:sm_90", checking=True, seed=2)
+    assert [k.spec.kernel for k in run.plan.kernels] == ["gemm_mma"]
+    verdict = iso.verify(run.graph, run, cases=12)
+    assert verdict.status is Status.PASS, str(verdict)
 
 
 @pytest.mark.parametrize(("model", "dtype"), CASES)

@@ -31,7 +31,7 @@ GEMM = KernelSpec(
 )
 MMA = KernelSpec(
     "gemm_mma",
-    (("T_OUT", "half_t"),),
+    (("T", "half_t"), ("T_OUT", "half_t")),
     (
         *(("BM", 64), ("BN", 64), ("BK", 32), ("WM", 32), ("WN", 32), ("STAGES", 3)),
         *(("BATCH", 1), ("B_IS_NK", False), ("ALIGNED", True)),
