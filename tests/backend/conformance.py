@@ -11,6 +11,7 @@ that has both says which cases onnxruntime passes alone and not through us.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import queue
@@ -244,12 +245,28 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def write(verdicts: dict[str, dict[str, str]]) -> None:
-    """Record verdicts, one case a line."""
-    rows = [f"  {json.dumps(n)}: {json.dumps(v)}" for n, v in sorted(verdicts.items())]
-    head = json.dumps(releases())
-    text = f'{{\n "releases": {head},\n "cases": {{\n' + ",\n".join(rows) + "\n }\n}\n"
-    EXPECTATIONS.write_text(text, encoding="utf-8")
+def write(verdicts: dict[str, dict[str, str]], plans: dict[str, str]) -> None:
+    """Record verdicts, and digests of what kernels were judged, one case a line."""
+    parts = [f' "releases": {json.dumps(releases())}']
+    for name, table in (("cases", verdicts), ("plans", plans)):
+        rows = [f"  {json.dumps(n)}: {json.dumps(v)}" for n, v in sorted(table.items())]
+        if rows:
+            parts.append(f' "{name}": {{\n' + ",\n".join(rows) + "\n }")
+    EXPECTATIONS.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def plan_of(case: Case) -> str:
+    """A digest of all that our kernels make of a case: sources, launches, host steps, judges."""
+    from isomorph.exporters.coverage.measure.digests import kernel_method
+    from isomorph.exporters.coverage.measure.kernels import launches
+    from isomorph.frontends.onnx.reader import read
+    from isomorph.ir.errors import IsomorphError
+
+    try:
+        told = launches(read(case.load()))
+    except IsomorphError as error:
+        told = str(error)
+    return hashlib.sha256(f"{kernel_method()}{told}".encode()).hexdigest()[:12]
 
 
 # -- command ----------------------------------------------------------------------------------
@@ -264,6 +281,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--write", action="store_true", help="record what was found")
     parser.add_argument(
+        "--changed",
+        action="store_true",
+        help="of our kernels, only cases whose sources or launches are not the recorded ones",
+    )
+    parser.add_argument(
         "--log", type=Path, help="write every case that does not pass, with its reason"
     )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -274,7 +296,9 @@ def main() -> int:
     devices = options.device or DEVICES
     kinds = options.kind or KINDS
     names = [n for n, c in suite().items() if c.kind in kinds and re.search(options.match, n)]
-    known = recorded()["cases"] if EXPECTATIONS.is_file() else {}
+    before_all = recorded() if EXPECTATIONS.is_file() else {}
+    known = before_all.get("cases", {})
+    plans: dict[str, str] = {n: p for n, p in before_all.get("plans", {}).items() if n in suite()}
     counts: dict[str, Counter[str]] = {d: Counter() for d in devices}
     verdicts: dict[str, dict[str, str]] = {n: dict(v) for n, v in known.items() if n in suite()}
     drift = []
@@ -283,6 +307,12 @@ def main() -> int:
     hosted: Counter[str] = Counter()
     stepped = 0
     todo = [(n, d) for d in devices for n in names]
+    if options.changed or (options.write and set(devices) & set(KERNELS)):
+        now = {n: plan_of(suite()[n]) for n in names}
+        if options.changed:
+            same = {n for n in names if now[n] == plans.get(n)}
+            todo = [(n, d) for n, d in todo if d not in KERNELS or n not in same]
+        plans |= now
     for name, device, (verdict, reason) in judge_all(todo, options.workers):
         counts[device][verdict] += 1
         if verdict == "pass":
@@ -308,7 +338,7 @@ def main() -> int:
     if options.log:
         options.log.write_text("\n".join(log) + "\n", encoding="utf-8")
     if options.write:
-        write(verdicts)
+        write(verdicts, plans)
         return 0
     print(*drift, sep="\n")
     return 1 if drift or ("CPU" in devices and lost) else 0

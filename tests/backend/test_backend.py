@@ -200,7 +200,11 @@ def test_a_sample_of_the_node_suite_is_judged_as_recorded():
     assert set(cases) == set(suite()), REMEDY
     seed = int(os.environ.get("CONFORMANCE_SEED") or np.random.default_rng().integers(10**6))
     names = np.random.default_rng(seed).choice(sorted(cases), SAMPLE, replace=False).tolist()
-    chosen = [(n, d) for n in names for d in conformance.DEVICES]
+    devices = [
+        *conformance.DEVICES,
+        *(conformance.KERNELS if backend.supports_device("SIM") else ()),
+    ]
+    chosen = [(n, d) for n in names for d in devices if d in cases[n] or d in conformance.DEVICES]
     drift = [
         f"{name} on {device}: {result.verdict}, recorded {cases[name][device]}: {result.reason}"
         for name, device, result in conformance.judge_all(chosen)

@@ -118,6 +118,12 @@ def kernel_method() -> str:
 
 
 @cache
+def host_method() -> str:
+    """The code of what the host does between kernels."""
+    return "".join(f.read_text("utf-8") for f in _files(("isomorph.runtime.staged",), (".py",)))
+
+
+@cache
 def kernel_sources() -> str:
     """One number for all that the measurements of kernels can depend on."""
     told = hashlib.sha256()

@@ -14,7 +14,12 @@ import numpy as np
 
 from isomorph.codegen.flatten import source
 from isomorph.exporters.coverage.entries import Kernels, Tally
-from isomorph.exporters.coverage.measure.digests import family_of, kernel_method, meaning
+from isomorph.exporters.coverage.measure.digests import (
+    family_of,
+    host_method,
+    kernel_method,
+    meaning,
+)
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, build, dtypes_of
@@ -73,15 +78,19 @@ def digest(key: Key) -> str:
     """Of the kernels, launches and operands of every use, and of how results are judged."""
     told = hashlib.sha256(f"{kernel_method()}{meaning(family_of(key))}".encode())
     for cell in cells(key):
-        try:
-            plan = engine_of(cell.graph, _NoMachine()).plan
-            text = "runs before it is planned" if plan is None else _told(plan)
-        except IsomorphError as error:
-            text = str(error)
-        told.update(f"{cell.name}\n{text}".encode())
+        told.update(f"{cell.name}\n{launches(cell.graph)}".encode())
         for feed in cell.feeds:
             told.update(_bytes(feed))
     return told.hexdigest()[:16]
+
+
+def launches(graph: Graph) -> str:
+    """The sources and launches that a graph lowers to; why there are none, where it is refused."""
+    try:
+        plan = engine_of(graph, NoMachine()).plan
+    except IsomorphError as error:
+        return str(error)
+    return "runs before it is planned" if plan is None else told_by(plan)
 
 
 def measure_kernels(key: Key, say: Say, skip: Collection[str] = ()) -> Kernels:
@@ -179,11 +188,11 @@ def _bytes(feed: Any) -> bytes:
     return repr(cast("Any", feed)).encode()
 
 
-def _told(plan: Plan | Plans) -> str:
+def told_by(plan: Plan | Plans) -> str:
     """Everything that a plan's launches depend on, addresses aside."""
     if isinstance(plan, Plans):
         hosted = [f"{h.op} at {h.where}" for h in plan.hosted]
-        return "\n".join([*hosted, *map(_told, plan.parts)])
+        return "\n".join([host_method(), *hosted, *map(told_by, plan.parts)])
     lines = [f"{k.name} is {v.name}" for k, v in plan.lowering.aliases.items()]
     for step in plan.lowering.steps:
         for launch in step.launches:
@@ -195,7 +204,7 @@ def _told(plan: Plan | Plans) -> str:
     return "\n".join(lines)
 
 
-class _NoMachine:
+class NoMachine:
     """A machine to plan for, which runs nothing."""
 
     arch = ARCH
