@@ -70,14 +70,17 @@ class KernelEngine:
         graph: any graph.
         machine: what launches the kernels.
         store: memory to share with other programs on the machine.
+        ready: the graph is canonical, and is kept.
 
     Raises:
         NoKernelError: listing every op that has no kernel.
     """
 
-    def __init__(self, graph: Graph, machine: Machine, store: Store | None = None) -> None:
+    def __init__(
+        self, graph: Graph, machine: Machine, store: Store | None = None, *, ready: bool = False
+    ) -> None:
         self._machine = machine
-        self._graph = canonical(graph)
+        self._graph = graph if ready else canonical(graph)
         refuse_unheld(self._graph)
         self.store = store or Store(machine)
         self._is_part = store is not None

@@ -99,4 +99,4 @@ def engine_of(graph: Graph, machine: Machine) -> KernelEngine | StagedEngine:
     stages = Partition(made, is_host).stages
     if len(stages) > 1 or any(stage.host for stage in stages):
         return StagedEngine(made, machine)
-    return KernelEngine(graph, machine)
+    return KernelEngine(made, machine, ready=True)

@@ -62,17 +62,22 @@ class Partition:
 
     def _is_known(self, value: Value, level: int) -> bool:
         """Whether the host can know a value before the stage runs."""
-        if value.weight is not None:
-            return True
-        producer = value.producer
-        if producer is None or self._level[value] < level:
-            return is_short(value)
-        if producer.type in SHAPES and not producer.domain:
-            return True
-        definition = OPS.get(producer.key)
-        if definition is None or not definition.deterministic:
-            return False
-        return all(self._is_known(v, level) for v in producer.operands)
+        waiting, seen = [value], set[Value]()
+        while waiting:
+            value = waiting.pop()
+            if value.weight is not None or value in seen:
+                continue
+            seen.add(value)
+            producer = value.producer
+            if producer is None or self._level[value] < level:
+                if not is_short(value):
+                    return False
+            elif producer.domain or producer.type not in SHAPES:
+                definition = OPS.get(producer.key)
+                if definition is None or not definition.deterministic:
+                    return False
+                waiting += producer.operands
+        return True
 
 
 def told_operands(op: Op) -> tuple[int, ...]:

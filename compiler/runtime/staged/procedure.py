@@ -95,11 +95,11 @@ class Segment:
             for value, feed in zip(graph.inputs, feeds, strict=True):
                 if not _has_rank(value):
                     value.type = TensorType(DType.of(feed.dtype), (None,) * len(feed.shape))
-            self._engines[key] = KernelEngine(graph, self._site.store.machine, self._site.store)
+            self._engines[key] = self._made(graph)
         return self._engines[key]
 
     def _made(self, graph: Graph) -> KernelEngine:
-        return KernelEngine(graph, self._site.store.machine, self._site.store)
+        return KernelEngine(graph, self._site.store.machine, self._site.store, ready=True)
 
     def _refuse_unknown(self) -> None:
         from isomorph.lowering import refuse_unknown
