@@ -15,8 +15,10 @@ from isomorph.parity.compiled import Compiled
 from isomorph.parity.verdict import Status
 from isomorph.runtime.device import compile_graph
 from isomorph.runtime.errors import RunError
+from isomorph.runtime.ort import Session
 from isomorph.runtime.staged.engine import StagedEngine
 from tests.kernels.support import needs_compiler
+from tests.realmodels import real_model
 
 if TYPE_CHECKING:
     from isomorph.ir.graph import Graph
@@ -256,3 +258,20 @@ def test_a_position_out_of_range_is_an_error_of_the_run(op: str, words: str):
       {op} }}""")
     with pytest.raises(RunError, match=words):
         run(drawn(2), np.array(7))
+
+
+@pytest.mark.parametrize(("rate", "samples"), [(16000, 576), (8000, 288)])
+def test_a_voice_detector_runs_at_both_of_its_rates(rate: int, samples: int):
+    path = real_model("silero_vad")
+    rng = np.random.default_rng(rate)
+    feeds = {
+        "input": 0.1 * rng.standard_normal((1, samples)).astype(np.float32),
+        "state": 0.1 * rng.standard_normal((2, 1, 128)).astype(np.float32),
+        "sr": np.array(rate),
+    }
+    run = compile_graph(iso.load(path), "sim:sm_90")
+    wanted = Session(path, optimize=True).run(feeds)
+    for got, right in zip(run(**feeds), wanted, strict=True):
+        np.testing.assert_allclose(got, right, rtol=0, atol=2e-6)
+    assert {h.op for h in run.plan.hosted} == {"If", "Scan"}
+    assert run.engine.reads == 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.patch import Patch
+from isomorph.ir.weights import Weight
 from isomorph.lowering import ON_THE_HOST, has_kernel
 from isomorph.lowering.bodies import DEEPEST
 from isomorph.lowering.definitions import write_out
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
 
 
 def expand(graph: Graph) -> None:
-    """Write out, in place, every op without kernels whose body has control flow."""
+    """Write out, in place, every op without kernels whose body has control flow.
+
+    Constants of any size become weights: on the way to a file, large ones stay in branches.
+    """
+    for current in graph.graphs():
+        for op in current.sorted_ops():
+            value = op.attributes.get("value")
+            if op.key == ("", "Constant") and isinstance(value, Weight):
+                patch = Patch(current, op)
+                patch.replace(op.output, patch.weight(value, op.output.name))
+                patch.remove(op)
+                patch.apply()
     for _ in range(DEEPEST):
         found = [_inline(g, op) for g in graph.graphs() for op in g.sorted_ops()]
         if not any(found):
