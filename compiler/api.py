@@ -167,6 +167,7 @@ def export(
     cases: int = 200,
     seed: int = 0,
     profile: str = "all",
+    budget: float | None = None,
     verify: bool = True,
     accept_suspect: bool = False,
     faithful: bool = False,
@@ -180,7 +181,7 @@ def export(
         path: where the model goes; an existing file is replaced as one, and where a symbolic
             link stands, the file that it points at.
         opset, runtime, provider: as for `check`.
-        cases, seed, profile: as for `verify`.
+        cases, seed, profile, budget: as for `verify`.
         verify: switch parity testing off; the run time still has to load the file.
         accept_suspect: let a SUSPECT verdict pass.
         faithful: write the model as it was read, field by field, at its own opset: no pass is run,
@@ -243,6 +244,7 @@ def export(
                 cases=cases,
                 seed=seed,
                 profile=profile,
+                budget=budget,
                 progress=progress,
                 limits=limits,
             )

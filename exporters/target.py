@@ -54,7 +54,7 @@ class Target:
         runtime: `onnxruntime`.
         release: such as `1.31.1`.
         provider: the execution provider, `cpu`.
-        observed: whether this release's limits were seen, or are those of the release before it.
+        observed: whether this release's limits were seen, or are the newest's that were.
     """
 
     opset: int
@@ -100,7 +100,8 @@ def make_target(
         raise UnsupportedError(
             f"provider {provider!r} of {name} is not known; {', '.join(PROVIDERS)} is"
         )
-    release = release or installed(name) or ""
+    own = installed(name) or ""
+    release = own if own.startswith(f"{release}.") else release or own
     if not release:
         raise UnsupportedError(
             f"{name} is not installed; install it, or name a release: {name}==1.31.1"
@@ -126,10 +127,12 @@ def installed(runtime: str) -> str | None:
 
 
 def limits_of(runtime: str, release: str) -> tuple[Limits, bool]:
-    """The limits of a release, and whether they were observed or are the nearest older one's.
+    """The limits of a release, and whether they were observed.
+
+    A newer one than all that were seen has the newest's, if it is installed: it can be asked.
 
     Raises:
-        UnsupportedError: when the release cannot be read or is older than all that were seen.
+        UnsupportedError: when the release cannot be read, or is not known.
     """
     known = LIMITS[runtime]
     try:
@@ -138,11 +141,12 @@ def limits_of(runtime: str, release: str) -> tuple[Limits, bool]:
         raise UnsupportedError(
             f"{runtime} release {release!r} cannot be read; one such as 1.31.1 is expected"
         ) from None
-    older = [key for key in known if key <= (major, minor)]
-    if not older:
-        raise UnsupportedError(
-            f"{runtime} {release} is older than {'.'.join(map(str, min(known)))}, the oldest that "
-            "is known here"
-        )
-    nearest = max(older)
-    return known[nearest], nearest == (major, minor)
+    if (major, minor) in known:
+        return known[major, minor], True
+    if release == installed(runtime) and (major, minor) > max(known):
+        return known[max(known)], False
+    oldest, newest = (".".join(map(str, key)) for key in (min(known), max(known)))
+    raise UnsupportedError(
+        f"{runtime} {release} is not known here: releases {oldest} to {newest} are, and what is "
+        "installed"
+    )

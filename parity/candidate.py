@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from isomorph.ir.graph import Graph, Op, Value, copy_graph
 from isomorph.ir.interpret import Program
 from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor
+from isomorph.ir.scratch import Scratch
 from isomorph.ir.types import DType, OptionalType
 from isomorph.parity.custom import CustomOps, custom_ops
 from isomorph.parity.leaves import type_of
@@ -50,12 +50,13 @@ class Candidate:
         self, model: Graph | str | Path, worker: Worker, settings: Settings | None = None
     ) -> None:
         self._settings = settings
-        self._folder = Path(tempfile.mkdtemp(prefix="isomorph-parity-"))
+        self._scratch = Scratch()
+        self._folder = self._scratch.path
         try:
             self.path = self._write(model) if isinstance(model, Graph) else Path(model)
             self.graph = read(self.path)
         except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._scratch.remove()
             raise
         self.inputs, self.outputs = ports(self.graph.inputs), ports(self.graph.outputs)
         self.program = Program(self.graph, wide=True)
@@ -157,7 +158,7 @@ class Candidate:
         self._sessions.clear()
         for custom in self._custom:
             custom.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.remove()
 
     def __enter__(self) -> Self:
         return self

@@ -12,6 +12,7 @@ from isomorph.ir.budget import BudgetError, Limits, bounded, current
 from isomorph.ir.interpret import widen
 from isomorph.ir.types import DType
 from isomorph.parity import locate, weak
+from isomorph.parity.amount import Amount
 from isomorph.parity.arrays import is_float
 from isomorph.parity.case import Failure
 from isomorph.parity.compiled import Compiled
@@ -74,6 +75,7 @@ class Court:
     def __init__(self, reference: Reference, candidate: Candidate) -> None:
         self.reference, self.candidate = reference, candidate
         self.outputs = [Tally(str(p.name)) for p in candidate.outputs]
+        self.amount = Amount(candidate.outputs)
         self.excused: Callable[[int, str], bool] | None = None
         self.nodes: dict[Op, Tally] = {}
         self.cases = self.judged = 0
@@ -185,6 +187,7 @@ class Court:
             words = f"the reference returns {len(wanted)} outputs, the candidate {len(plain)}"
             self._fail(case, words, "structure")
             return
+        self.amount.add(wanted, plain)
         broken, odd = self._structure(case, wanted, got, plain)
         if len(broken) < len(plain):
             for index, finding in enumerate(self._compared(case, wanted, got, plain)):

@@ -24,6 +24,7 @@ from isomorph.parity.resolve import reference_of
 from isomorph.parity.sources import GraphReference
 from isomorph.parity.strategies import PROFILES, plan, specs_of
 from isomorph.parity.strategies.anchors import anchors, small_constants
+from isomorph.parity.strategies.hints import hints, integers, integers_of
 from isomorph.parity.strategies.scales import boundaries
 from isomorph.parity.strategies.tables import Tables
 from isomorph.parity.summary import ENOUGH_FAILURES, LOSSY, Summary
@@ -168,7 +169,7 @@ def verify(
             try:
                 if isinstance(source, RecordedReference):
                     run.go(source.samples, generate=False)
-                elif not unusable:
+                elif not unusable and model.outputs:
                     run.go(samples)
                 verdict = run.verdict(problems, time.monotonic() - started)
                 verdict = run.accounted(verdict, replay_folder, reducing)
@@ -258,7 +259,7 @@ class _Run(Summary):
     def verdict(self, problems: list[str], seconds: float) -> Verdict:
         """What all of it amounts to."""
         court = self.court
-        outputs = self.demands.judge([t.judged() for t in court.outputs])
+        outputs = self.demands.judge(self.seen([t.judged() for t in court.outputs]))
         nodes = tuple(t.judged() for t in court.nodes.values())
         status, reason = self.status(problems, outputs, nodes)
         divergence = court.divergence
@@ -376,8 +377,10 @@ class _Run(Summary):
             share = self.court.cases > max(EXPLORING * self.wanted, 8)
             return share or self._spent(EXPLORING)
 
+        coded = integers_of(getattr(self.source, "function", None))
+        found = hints((*integers(self.source.graph), *coded), integers(self.model.graph))
         return Explorer(
-            self.specs, self.constraints, self.seed, self._one, self._over, enough
+            self.specs, self.constraints, self.seed, self._one, self._over, enough, found
         ).run()
 
     def _draw(self, sizes: list[dict[str, int]]) -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.parity.arrays import is_tensor
 from isomorph.parity.case import Case
-from isomorph.parity.strategies.sizes import fits, interesting, starting_points, symbols_of
+from isomorph.parity.strategies.sizes import (
+    SMALL,
+    fits,
+    interesting,
+    starting_points,
+    symbols_of,
+)
 from isomorph.parity.strategies.values import fill
 
 if TYPE_CHECKING:
@@ -22,6 +30,10 @@ if TYPE_CHECKING:
 MOST_STARTS = 240
 LARGE = 7
 """Sizes above this are made smaller where the models allow it."""
+LASTING = 0.1
+"""Cases at such a size that take longer are not drawn again."""
+LONGEST = 2.0
+"""Seconds that a case may take at a size that constants suggest, as it is foreseen."""
 FEW_CHOICES = 8
 """An input that the graph compares with so few numbers may select a branch: each is tried."""
 
@@ -36,6 +48,7 @@ class Explorer:
         judge: judges one case; false when both models refuse it.
         over: whether no more cases may be tried at all.
         enough: whether exploring has had its share.
+        hints: sizes that the models' constants suggest, the telling ones first.
         accepted: the sizes found, in order.
     """
 
@@ -45,7 +58,9 @@ class Explorer:
     judge: Callable[[Case], bool]
     over: Callable[[], bool]
     enough: Callable[[], bool]
+    hints: Sequence[int] = ()
     accepted: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
+    _pace: float = inf
     _tried: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
 
     def run(self) -> list[dict[str, int]]:
@@ -58,13 +73,17 @@ class Explorer:
             self._vary(name, base)
         return self.accepted
 
-    def _attempt(self, dims: dict[str, int], draws: int) -> bool:
+    def _attempt(self, dims: dict[str, int], draws: int, *, hinted: bool = False) -> bool:
         key = tuple(dims.values())
         if self._tried.get(key, 0) >= draws or not fits(self.specs, self.constraints, dims):
             return False
         self._tried[key] = draws
+        started = time.monotonic()
         good = any(self.judge(case) for case in self._cases(dims, draws))
+        seconds = time.monotonic() - started
         if good:
+            self._pace = min(self._pace, seconds / max(1, self._elements(dims)))
+        if good and (seconds < LASTING or not hinted):
             self.accepted.append(dims)
         return good
 
@@ -93,16 +112,24 @@ class Explorer:
 
     def _vary(self, name: str, base: dict[str, int]) -> None:
         """Other sizes for one symbol; with another of the same size if none is accepted alone."""
-        sizes = [s for s in interesting(name, self.constraints, base[name]) if s != base[name]]
+        sizes = interesting(name, self.constraints, base[name], self.hints)
+        sizes = [s for s in sizes if s != base[name]]
         partners = [n for n in base if n != name and base[n] == base[name]]
         for group in ([name], *([name, p] for p in partners)):
             found = False
             for size in sizes:
                 if self.over() or (found and self.enough()):
                     return
-                found |= self._attempt({**base, **dict.fromkeys(group, size)}, self._draws)
+                dims = {**base, **dict.fromkeys(group, size)}
+                hinted = size in self.hints and size not in SMALL
+                if hinted and self._pace * self._elements(dims) > LONGEST:
+                    continue
+                found |= self._attempt(dims, self._draws, hinted=hinted)
             if found:
                 return
+
+    def _elements(self, dims: dict[str, int]) -> int:
+        return sum(spec.elements(dims) for spec in self.specs)
 
     @property
     def _draws(self) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,12 +10,14 @@ import onnx.parser
 
 from isomorph.exporters.runtimes.divergences.entry import Dies, Gives, Off, Stale
 from isomorph.ir.errors import InvalidModelError
+from isomorph.ir.scratch import scratch
 from isomorph.parity import exact
 from isomorph.parity.worker import Worker, WorkerDiedError
 from isomorph.runtime.errors import RunError, RuntimeLoadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from isomorph.exporters.runtimes.divergences.entry import Divergence, Outcome, Probe
 
@@ -46,12 +46,12 @@ class Shown:
 def probe_all(divergences: Iterable[Divergence], worker: Worker | None = None) -> Iterator[Shown]:
     """Run every probe of these, one after another, in a process that may die."""
     own = Worker() if worker is None else worker
-    with tempfile.TemporaryDirectory(prefix="isomorph-probe-") as folder:
+    with scratch() as folder:
         try:
             for divergence in divergences:
                 for probe in divergence.probes:
                     for opset in probe.opsets:
-                        yield show(divergence, probe, opset, own, Path(folder))
+                        yield show(divergence, probe, opset, own, folder)
         finally:
             if worker is None:
                 own.close()

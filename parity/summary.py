@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.parity.recorded import RecordedReference
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from isomorph.ir.budget import BudgetError
     from isomorph.ir.dims import Constraint
     from isomorph.parity.court import Court
+    from isomorph.parity.demands import Demands
     from isomorph.parity.strategies import Spec
     from isomorph.parity.strategies.tables import Tables
 
@@ -30,6 +32,7 @@ class Summary:
 
     Attributes:
         court: with what was found.
+        demands: what the user asks beyond the derived bounds.
         measured: what the user's metric gives.
         specs, constraints, tables: of the inputs.
         wanted: cases that were asked for.
@@ -39,6 +42,7 @@ class Summary:
     """
 
     court: Court
+    demands: Demands
     measured: Measured | None
     specs: tuple[Spec, ...]
     constraints: list[Constraint]
@@ -87,6 +91,8 @@ class Summary:
             return Status.INSUFFICIENT, f"nothing was judged: {self.overran[0]}"
         if not court.cases:
             return Status.INSUFFICIENT, self._insufficient()
+        if nothing := self._nothing_compared():
+            return Status.INSUFFICIENT, nothing
         if (
             court.refusals.count > 4 * court.cases
             and court.cases < self.wanted
@@ -101,6 +107,32 @@ class Summary:
             worst = next(j for j in counted if j.status is Status.SUSPECT)
             return Status.SUSPECT, f"{worst.name}: {worst.reason}"
         return Status.PASS, self._praise(status, outputs)
+
+    def _nothing_compared(self) -> str:
+        """Why no number of any output was compared, and what to do; empty when some was."""
+        words, every = self.court.amount.nothing(self.demands.waived)
+        if not every:
+            return ""
+        remedy = "Say what valid inputs are (--input), or give a sample"
+        if isinstance(self.court.reference, RecordedReference):
+            remedy = "Save arrays of a run that computes numbers"
+        return f"no number was compared in {self.court.cases} cases: {'; '.join(words)}. {remedy}"
+
+    def seen(self, outputs: Sequence[Judged]) -> list[Judged]:
+        """The outputs; none of them is right where no number of any was compared."""
+        words, every = self.court.amount.nothing()
+        if not every:
+            return list(outputs)
+        pairs = zip(outputs, words, strict=True)
+        return [
+            replace(j, status=Status.INSUFFICIENT, reason=w) if j.status is Status.PASS else j
+            for j, w in pairs
+        ]
+
+    def _unseen(self) -> tuple[str, ...]:
+        """Outputs that held no number in any case, where others did."""
+        words, every = self.court.amount.nothing(self.demands.waived)
+        return () if every or not self.court.cases else words
 
     def _only_at_zero(self) -> str:
         """What to add where every failing case has a size of 0 and other sizes were compared."""
@@ -163,6 +195,7 @@ class Summary:
                 f"what {source.name} computes depends on its dtypes (it rounds inside): the file "
                 "was held against its trace in float64, the trace against it within their rounding"
             )
+        found += [f"{words}: no number of it was compared" for words in self._unseen()]
         if self.overran and court.cases:
             count = len(self.overran)
             found.append(f"{count} generated inputs cost too much to judge: {self.overran[0]}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.exporters.target import Target
 from isomorph.ir.graph import Graph
+from isomorph.ir.scratch import scratch
 from isomorph.parity import engine, journal
 from isomorph.parity.driven import by_hypothesis
 
@@ -48,8 +48,8 @@ def assert_parity(
     asked = journal.chosen(journal.Choice(cases, seed, profile))
     chosen: dict[str, Any] = {"cases": asked.cases, "seed": asked.seed, "profile": asked.profile}
     if isinstance(candidate, Target):
-        with tempfile.TemporaryDirectory(prefix="isomorph-parity-") as folder:
-            source, path = _exported(reference, candidate, options.pop("inputs", ()), Path(folder))
+        with scratch() as folder:
+            source, path = _exported(reference, candidate, options.pop("inputs", ()), folder)
             verdict = engine.verify(source, path, **options, **chosen)
     else:
         verdict = engine.verify(reference, candidate, **options, **chosen)

@@ -20,7 +20,7 @@ from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves
 from isomorph.parity.noise import Perturbation, Spread, probe
 from isomorph.parity.same import Same
-from isomorph.parity.sources import FunctionReference, GraphReference, RefusedError
+from isomorph.parity.sources import FunctionReference, GraphReference, RefusedError, flat
 from isomorph.parity.tolerance.units import Unit
 from isomorph.parity.verdict import Status
 
@@ -259,7 +259,7 @@ def through_trace(reference: FunctionReference) -> TracedReference | None:
     function = reference.function
 
     def call(*arrays: Any) -> Any:
-        return function(*arrays)
+        return flat(function(*arrays))
 
     call.__name__ = reference.name
     specs = list(_specs(reference.graph))

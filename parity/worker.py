@@ -30,7 +30,12 @@ FAIR = 0.25
 EXHAUSTED = 77
 """Exit code of a process for which its inputs were too large."""
 _LENGTH = struct.Struct("<Q")
-_ERRORS = {"load": RuntimeLoadError, "run": RunError, "settings": SettingsError}
+_ERRORS = {
+    "limit": RuntimeLoadError,
+    "load": RuntimeLoadError,
+    "run": RunError,
+    "settings": SettingsError,
+}
 Message = list[bytearray]
 """A pickle, and the arrays that it refers to, so that those are not copied into it and out."""
 
@@ -259,13 +264,14 @@ def _request(requests: BinaryIO) -> Message | None:
 
 def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until the parent is gone."""
-    from isomorph.runtime.ort import Session
+    from isomorph.runtime.ort import Session, module
 
     sessions: dict[int, Session] = {}
     while (data := _request(requests)) is not None:
         action, number, *rest = _loaded(data)
         try:
             if action == "limit":
+                module()  # what onnxruntime itself takes is none of the model's
                 limit_memory(rest[0])
                 answer: tuple[str, Any] = ("result", None)
             elif action == "load":

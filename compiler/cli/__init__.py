@@ -17,7 +17,10 @@ COMMANDS = (
 
 def main() -> None:
     """Entry point of `isomorph`."""
-    build()()
+    from isomorph.cli.output import delivered
+
+    with delivered():
+        build()()
 
 
 def build() -> Typer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from isomorph.cli import options
@@ -25,18 +27,20 @@ def check(
     """
     with command(as_json=as_json) as say, guarded():
         import isomorph as iso
+        from isomorph.api import ExportError
+        from isomorph.cli import obstacles
         from isomorph.cli.source import graph_of
 
+        limits = options.limits(max_seconds, max_memory)
+        where: dict[str, Any] = {"opset": opset, "runtime": runtime, "provider": provider}
         say("read")
-        graph = graph_of(source, input or ())
-        say("check")
-        report = iso.check(
-            graph,
-            opset=opset,
-            runtime=runtime,
-            provider=provider,
-            limits=options.limits(max_seconds, max_memory),
-        )
+        try:
+            with obstacles.found(source, **where):
+                graph = graph_of(source, input or ())
+            say("check")
+            report = iso.check(graph, **where, limits=limits)
+        except ExportError as error:
+            report = error.report
         if as_json:
             emit(report.to_json())
         else:

@@ -6,15 +6,18 @@ import json
 import sys
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from isomorph.cli.explain import explained
+from isomorph.cli.output import Aside
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from io import TextIOBase
 
 SCHEMA_VERSION = 1
 
@@ -24,9 +27,9 @@ def emit(document: dict[str, Any]) -> None:
     print(json.dumps(document, indent=2, default=str, allow_nan=False))
 
 
-def aside() -> redirect_stdout[TextIO]:
+def aside() -> redirect_stdout[TextIOBase]:
     """What a user's model prints while it is run goes to standard error: ours is the output."""
-    return redirect_stdout(sys.stderr)
+    return redirect_stdout(Aside())
 
 
 def tell(text: object, *, error: bool = False) -> None:
@@ -70,7 +73,7 @@ def error_document(kind: str, message: str) -> dict[str, Any]:
 
 
 def _fail(error: BaseException, code: int, as_json: bool, document: dict[str, Any] | None) -> None:
-    text = str(error) or type(error).__name__
+    text = explained(error)
     if as_json:
         emit({**error_document(type(error).__name__, text), **(document or {})})
     else:

@@ -22,6 +22,7 @@ def export(
     cases: options.Cases = 200,
     seed: options.Seed = 0,
     profile: options.Profile = "all",
+    budget: options.Budget = None,
     input_names: options.InputNames = None,
     output_names: options.OutputNames = None,
     verify: Annotated[
@@ -49,6 +50,7 @@ def export(
     """
     with command(as_json=as_json) as say, guarded():
         import isomorph as iso
+        from isomorph.cli import obstacles
         from isomorph.cli.source import graph_of, resolve
         from isomorph.frontends.kind import is_torch
 
@@ -56,7 +58,8 @@ def export(
         named = options.names(input_names), options.names(output_names)
         found = None if any((input, *named)) else resolve(source)
         whole = found if isinstance(found, Path) and not is_torch(found) else None
-        graph = (faithful and whole) or graph_of(source, input or (), *named)
+        with obstacles.found(source, opset, runtime, provider):
+            graph = (faithful and whole) or graph_of(source, input or (), *named)
         with aside():
             result = iso.export(
                 graph,
@@ -67,6 +70,7 @@ def export(
                 cases=cases,
                 seed=seed,
                 profile=profile,
+                budget=budget,
                 verify=verify,
                 accept_suspect=accept_suspect,
                 faithful=faithful,

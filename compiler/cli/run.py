@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit, tell
+from isomorph.cli.explain import writable
 
 
 def run(
@@ -36,15 +38,14 @@ def run(
         import numpy as np
 
         import isomorph as iso
-        from isomorph.cli.source import SourceError, graph_of
+        from isomorph.cli.source import graph_of
+        from isomorph.parity.recorded import arrays_of
 
+        if output is not None and (problem := writable(output, "--output")):
+            raise options.OptionError(problem)
         say("read")
         graph = graph_of(source, input or ())
-        try:
-            with np.load(sample) as file:
-                arrays: dict[str, Any] = {name: file[name] for name in file.files}
-        except (OSError, ValueError) as error:
-            raise SourceError(f"--sample {sample} cannot be read as .npz: {error}") from None
+        arrays = arrays_of(sample, "--sample")
         known = {v.name for v in graph.inputs}
         others = [name for name in arrays if name not in known]
         if known <= arrays.keys():  # a file of data often has labels too
@@ -55,7 +56,7 @@ def run(
         results = made.named(**arrays)
         if output is not None:
             saved: dict[str, Any] = {name: np.asarray(a) for name, a in results.items()}
-            np.savez(output, **saved)
+            _save(output, saved)
         shown = {n: f"{np.asarray(a).dtype}{list(np.shape(a))}" for n, a in results.items()}
         if as_json:
             document = {"device": device, "outputs": shown, "path": output, "unused": others}
@@ -67,3 +68,21 @@ def run(
             tell(f"no input, left out: {', '.join(others)}", error=True)
         if output is None:
             print("the outputs are not kept; -o FILE.npz keeps them", file=sys.stderr)
+
+
+def _save(path: Path, arrays: dict[str, Any]) -> None:
+    """Write an .npz file under exactly this name, whole or not at all."""
+    import numpy as np
+
+    if path.exists() and not path.is_file():  # a pipe, a device
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
+        return
+    place = path.resolve()
+    made = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    try:
+        with made.open("xb") as file:
+            np.savez(file, **arrays)
+        made.replace(place)
+    finally:
+        made.unlink(missing_ok=True)

@@ -6,10 +6,14 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from contextlib import redirect_stdout
+import warnings
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from isomorph.cli.console import aside
 from isomorph.ir.errors import IsomorphError
 from isomorph.ir.graph import Graph
 from isomorph.ir.source import place_of
@@ -48,12 +52,13 @@ def graph_of(
     """The graph of a SOURCE, captured or loaded."""
     import isomorph as iso
     from isomorph.frontends.kind import is_torch
+    from isomorph.frontends.ports import rename
 
     found = resolve(text)
     if isinstance(found, Path) and not is_torch(found):
         graph = iso.load(found)
         _apply_specs(graph, inputs)
-        _rename(graph, input_names, output_names)
+        rename(graph, input_names, output_names)
         return graph
     found = _made(found, text)
     if isinstance(found, Graph):
@@ -110,21 +115,6 @@ def _apply_specs(graph: Graph, inputs: Sequence[str]) -> None:
             graph.domains[spec.name] = spec.domain
 
 
-def _rename(
-    graph: Graph, input_names: Sequence[str] | None, output_names: Sequence[str] | None
-) -> None:
-    for option, values, names in (
-        ("--input-names", graph.inputs, input_names),
-        ("--output-names", graph.outputs, output_names),
-    ):
-        if names is None:
-            continue
-        if len(names) != len(values):
-            raise SourceError(f"{option} has {len(names)} names, the model has {len(values)}")
-        for value, name in zip(values, names, strict=True):
-            graph.rename(value, name)
-
-
 def _parameters(function: Any, *, needed: bool = False) -> list[str]:
     """Names of the parameters of a callable; with `needed`, of those that a call has to give."""
     try:
@@ -172,9 +162,12 @@ def _module(name: str) -> Any:
 
 
 def _guarded(run: Callable[[], Any], what: str) -> Any:
-    """Run user code; it prints to standard error, and what goes wrong is told with its line."""
+    """Run user code; what it prints goes aside, what goes wrong is told with its line.
+
+    Where it stands, what numpy and Python warn of: none of it changes for what comes after.
+    """
     try:
-        with redirect_stdout(sys.stderr):
+        with aside(), chdir(Path.cwd()), np.errstate(), warnings.catch_warnings():
             return run()
     except IsomorphError:
         raise

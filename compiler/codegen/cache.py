@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,8 +54,16 @@ class Cache:
         """The content for these parts of a key."""
         return self.path(parts, make).read_bytes()[:-_TRAILER]
 
+    def _sweep(self) -> None:
+        """Remove what killed processes left."""
+        for part in self.folder.glob("*.part"):
+            with suppress(FileNotFoundError):
+                if time.time() - part.stat().st_mtime > STALE:
+                    part.unlink()
+
     def _write(self, path: Path, content: bytes) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._sweep()
         handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -62,6 +72,10 @@ class Cache:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+STALE = 24 * 3600.0
+"""Seconds after which a half-written file is what a killed process left."""
 
 
 def _whole(path: Path) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.interpret import Program
+from isomorph.ir.scratch import scratch
 from isomorph.ir.types import DType, MapType, OptionalType, SequenceType, TensorType
 from isomorph.runtime.errors import DeviceError, InputError
 
@@ -264,11 +263,11 @@ class _OnnxRuntime:
         from isomorph.runtime.ort import Session
 
         self._names = tuple(v.name for v in graph.inputs)
-        with tempfile.TemporaryDirectory(prefix="isomorph-") as folder:
+        with scratch() as folder:
             newest = make_target()
             own = graph.opsets.get("")
             target = make_target(own) if own and own <= newest.opset else newest
-            with stage(graph, Path(folder) / "model.onnx", target) as staged:
+            with stage(graph, folder / "model.onnx", target) as staged:
                 self._session = Session(staged.path, optimize=True, threads=0)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isomorph.codegen.cache import Cache
+from isomorph.ir.scratch import scratch
 from isomorph.simulator.toolchain import HERE, compiler, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _COMMON = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
 _KERNEL = (*_COMMON, "-gdwarf-4", "-fno-optimize-sibling-calls", "-x", "c++")
@@ -38,8 +41,8 @@ def build(source: str, name: str, *, checking: bool, defines: tuple[str, ...] = 
     key = (name, source, _runtime_sources(), made.version, *flags)
 
     def make() -> bytes:
-        with tempfile.TemporaryDirectory(prefix="isomorph-sim-") as folder:
-            text, object_file, library = (Path(folder) / f"{name}{s}" for s in (".cu", ".o", ".so"))
+        with scratch() as folder:
+            text, object_file, library = (folder / f"{name}{s}" for s in (".cu", ".o", ".so"))
             text.write_text(source, encoding="utf-8")
             run([made.path, *flags, "-I", str(HERE), "-c", str(text), "-o", str(object_file)], name)
             parts = [str(object_file), str(_runtime("scheduler"))]
@@ -63,8 +66,8 @@ def _runtime(part: str) -> Path:
     flags = (*made.flags, *_COMMON, "-O2")
 
     def make() -> bytes:
-        with tempfile.TemporaryDirectory(prefix="isomorph-sim-") as folder:
-            target = Path(folder) / f"{part}.o"
+        with scratch() as folder:
+            target = folder / f"{part}.o"
             source = str(HERE / f"{part}.cpp")
             run([made.path, *flags, "-c", source, "-o", str(target)], f"{part}.cpp")
             return target.read_bytes()

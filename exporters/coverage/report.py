@@ -47,7 +47,8 @@ class Finding:
 
     def __str__(self) -> str:
         name = f"{self.domain}.{self.op}" if self.domain else self.op
-        name = f"{name}-{self.version}" if name else "the graph"
+        whole = "the source" if self.kind == "unsupported-op" else "the graph"
+        name = f"{name}-{self.version}" if name else whole
         kinds = f" ({', '.join(self.dtypes)})" if self.dtypes else ""
         times = f" ×{self.count}" if self.count > 1 else ""
         if self.severity == "warning":

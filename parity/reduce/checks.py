@@ -7,15 +7,14 @@ own rounding explains.
 from __future__ import annotations
 
 import re
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.ir.interpret import Program, widen
 from isomorph.ir.proto.encode import encode_model
+from isomorph.ir.scratch import scratch
 from isomorph.parity.arrays import is_float
 from isomorph.parity.case import SIGN
 from isomorph.parity.endtoend import compare_optimized
@@ -30,6 +29,7 @@ from isomorph.runtime.errors import RunError, RuntimeLoadError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
     from isomorph.ir.graph import Graph, Op
     from isomorph.parity.candidate import Candidate
@@ -181,8 +181,8 @@ class Check:
     @contextmanager
     def opened(self, graph: Graph) -> Generator[Candidate]:
         """A piece as a file of its own, in the worker."""
-        with tempfile.TemporaryDirectory(prefix="isomorph-piece-") as folder:
-            path = write(graph, Path(folder) / "model.onnx")
+        with scratch() as folder:
+            path = write(graph, folder / "model.onnx")
             with self.candidate.beside(path) as model:
                 yield model
 

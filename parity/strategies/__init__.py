@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from isomorph.ir.scratch import scratch
 from isomorph.parity.strategies.batch import Batch
 from isomorph.parity.strategies.graphs import graphs
 from isomorph.parity.strategies.kinds import HOSTILE, ORDINARY
@@ -87,8 +87,8 @@ def no_traces() -> Generator[None]:
     from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 
     home = storage_directory(intent_to_write=False).home_directory
-    with TemporaryDirectory(prefix="isomorph-hypothesis-") as folder:
-        set_hypothesis_home_dir(folder)
+    with scratch() as folder:
+        set_hypothesis_home_dir(str(folder))
         try:
             yield
         finally:

@@ -167,3 +167,15 @@ def test_a_run_time_that_hangs_where_the_reference_does_not_fails(monkeypatch, t
     verdict = verify(path, path, cases=5)
     assert verdict.status is Status.FAIL
     assert "did not answer" in verdict.reason
+
+
+@LINUX
+@pytest.mark.parametrize("size", [1, 1 << 10])
+def test_a_limit_that_nothing_runs_within_says_what_to_raise(size):
+    made = parse(f"{HEAD} (float[n] x) => (float[n] y) {{ y = Exp(x) }}")
+    verdict = verify(made, made, limits=Limits(memory=size), worker=(worker := Worker()))
+    worker.close()
+    assert (verdict.status, verdict.exit_code) == (Status.INSUFFICIENT, 2)
+    assert "may be taken at once" in verdict.reason
+    assert "--max-memory" in verdict.reason
+    assert "imported" not in str(verdict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,12 +60,12 @@ class TracedDim:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, (tuple, list)):
-            self._fail("repeats a sequence")
+            raise self._refused("repeats a sequence")
         return self._combine(other, lambda a, b: a * b, "multiply")
 
     def __rmul__(self, other: Any) -> Any:
         if isinstance(other, (tuple, list)):
-            self._fail("repeats a sequence")
+            raise self._refused("repeats a sequence")
         return self._combined(other, lambda a, b: a * b, "multiply")
 
     def __floordiv__(self, other: Any) -> Any:
@@ -143,20 +143,21 @@ class TracedDim:
     def __bool__(self) -> bool:
         return bool(self != 0)
 
-    def __index__(self) -> int:  # noqa: PLE0305 - it only raises
-        self._fail("is used where Python or numpy needs a number at once")
+    def __index__(self) -> int:
+        what = "is used where Python or numpy needs a number at once"
+        return self.scope.trace.past(self._refused(what), 1)
 
     def __int__(self) -> int:
-        self._fail("is turned into an int")
+        return self.scope.trace.past(self._refused("is turned into an int"), 1)
 
     def __float__(self) -> float:
-        self._fail("is turned into a float")
+        return self.scope.trace.past(self._refused("is turned into a float"), 1.0)
 
     def __round__(self, digits: int | None = None) -> TracedDim:
         return self
 
-    def _fail(self, what: str) -> NoReturn:
-        raise TraceError(
+    def _refused(self, what: str) -> TraceError:
+        return TraceError(
             f"`{self.expr}` {what}, but it is a symbolic dim: its size is known only at run time",
             "xp.zeros / xp.arange / xp.reshape / xp.broadcast_to of isomorph.array, which take "
             "symbolic dims; np.sqrt instead of math.sqrt; an array operation instead of a loop "
@@ -164,7 +165,7 @@ class TracedDim:
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        self._fail("is turned into a numpy array")
+        raise self._refused("is turned into a numpy array")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         return current().trace.rules.ufunc(ufunc, method, args, kwargs)
@@ -196,12 +197,13 @@ class DimCondition:
         decided = self.scope.trace.facts.decide(self.left, self.relation, self.right)
         if decided is not None:
             return decided
-        raise TraceError(
+        error = TraceError(
             f"`{self}` decides what the function does, but it may turn out either way: "
             "the trace would hold for one of them only",
             f"{self._declared()}xp.assume({self}) before it if it always holds; "
             "xp.cond or xp.where if it depends on the input",
         )
+        return self.scope.trace.past(error)
 
     def _declared(self) -> str:
         """The range to declare, for a comparison of a name with a number."""

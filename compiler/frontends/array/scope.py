@@ -24,6 +24,8 @@ from isomorph.ir.weights import Weight
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from isomorph.frontends.array.errors import Obstacle
+    from isomorph.frontends.array.listing import Listing
     from isomorph.frontends.array.protocol import Rules
     from isomorph.ir.graph import Attribute, Graph, Op, Value
 
@@ -41,14 +43,29 @@ class Trace:
         self.symbols: dict[str, tuple[Scope, Value, int]] = {}
         self.arrays: dict[int, tuple[np.ndarray, Value, int]] = {}
         self.facts = Facts(())
-        self.placeholders: list[str] = []
-        """One line for each call that is not captured and that the trace went past."""
+        self.passed: list[Obstacle] = []
+        """Everything that is not captured and that the trace went past."""
+        self.listing: Listing | None = None
+        """Answers what cannot be told, where obstacles are listed and no graph is wanted."""
 
     def add_constraint(self, constraint: Constraint) -> None:
         """Record a relation that holds from here on."""
         if constraint not in self.constraints:
             self.constraints.append(constraint)
             self.facts = Facts(self.constraints)
+
+    def past(self, error: TraceError, stand_in: Any = None) -> Any:
+        """A stand-in for what cannot be told, where obstacles are listed; else raises the error.
+
+        Args:
+            error: why it cannot be told.
+            stand_in: what to go on with; `None` for a condition, which turns out both ways.
+        """
+        error.passable = True
+        if self.listing is None:
+            raise error
+        self.passed.append(error.obstacle)
+        return self.listing.answer(error, stand_in)
 
     def check_arrays(self) -> None:
         """Raise TraceError if an array was written to after its numbers had become a weight."""

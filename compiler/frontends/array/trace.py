@@ -14,10 +14,12 @@ from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.dims import DimCondition, TracedDim
 from isomorph.frontends.array.dispatch import ArrayRules
 from isomorph.frontends.array.errors import TraceError
+from isomorph.frontends.array.listing import listed
 from isomorph.frontends.array.naming import is_partial, weight_names
 from isomorph.frontends.array.scope import Scope, Trace, active, entered
 from isomorph.frontends.array.structure import is_dict, is_many, is_ndarray, leaves
 from isomorph.frontends.array.traced import Traced
+from isomorph.frontends.ports import default_names, name_outputs
 from isomorph.ir.dims import Expr
 from isomorph.ir.errors import SpecError
 from isomorph.ir.graph import Graph
@@ -27,6 +29,8 @@ from isomorph.ir.types import TensorType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from isomorph.frontends.array.errors import Obstacle
+    from isomorph.frontends.array.listing import Listing
     from isomorph.frontends.signature import Parameter
     from isomorph.frontends.spec import InputSpec
     from isomorph.ir.graph import Value
@@ -61,35 +65,67 @@ def trace_array(
         raise TraceError("a trace is started inside another one", "a call of the function itself")
     matched = signature.matched(fn, specs, _name(fn))
     _check_names(input_names, len(matched), "input")
-    graph = Graph(_name(fn))
-    graph.origin = _origin(fn)
-    trace = Trace(ArrayRules(), weight_names(fn))
-    scope = Scope(trace, graph)
-    arrays: list[Traced] = []
-    for index, (parameter, spec) in enumerate(matched):
-        name = input_names[index] if input_names else parameter.name
-        value = graph.add_input(name, spec.type)
-        _define(scope, value)
-        for constraint in spec.constraints:
-            trace.add_constraint(constraint)
-        if spec.domain is not None:
-            graph.domains[value.name] = spec.domain
-        arrays.append(Traced(value, scope))
-    _check_symbols(scope, specs)
-    positional = [a for (p, _), a in zip(matched, arrays, strict=True) if not p.keyword]
-    named = {p.name: a for (p, _), a in zip(matched, arrays, strict=True) if p.keyword}
+    made = _Tracing(fn, specs, matched, input_names, output_names)
     try:
+        made.run()
+    except TraceError as error:
+
+        def again(listing: Listing) -> list[Obstacle]:
+            other = _Tracing(fn, specs, matched, input_names, output_names)
+            other.trace.listing = listing
+            try:
+                other.run()
+            except TraceError as ended:
+                other.trace.passed.append(ended.obstacle)
+            except (Exception, SystemExit):  # noqa: BLE001 - of the user's code, given stand-ins
+                return other.trace.passed
+            return other.trace.passed
+
+        raise listed(again, error, made.trace.passed) from None
+    return made.graph
+
+
+class _Tracing:
+    """One run of a function on arrays that record."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        specs: Sequence[InputSpec],
+        matched: Sequence[tuple[Parameter, InputSpec]],
+        input_names: Sequence[str] | None,
+        output_names: Sequence[str] | None,
+    ) -> None:
+        self.fn, self.specs, self.matched = fn, specs, matched
+        self.input_names, self.output_names = input_names, output_names
+        self.graph = Graph(_name(fn))
+        self.graph.origin = _origin(fn)
+        self.trace = Trace(ArrayRules(), weight_names(fn))
+
+    def run(self) -> None:
+        """Complete the graph; raises TraceError."""
+        fn, graph, trace = self.fn, self.graph, self.trace
+        scope = Scope(trace, graph)
+        arrays: list[Traced] = []
+        for index, (parameter, spec) in enumerate(self.matched):
+            name = self.input_names[index] if self.input_names else parameter.name
+            value = graph.add_input(name, spec.type)
+            _define(scope, value)
+            for constraint in spec.constraints:
+                trace.add_constraint(constraint)
+            if spec.domain is not None:
+                graph.domains[value.name] = spec.domain
+            arrays.append(Traced(value, scope))
+        _check_symbols(scope, self.specs)
+        pairs = list(zip(self.matched, arrays, strict=True))
+        positional = [a for (p, _), a in pairs if not p.keyword]
+        named = {p.name: a for (p, _), a in pairs if p.keyword}
         with entered(scope):
             results = list(_flat(_checked(fn, fn(*positional, **named))))
-            _set_outputs(scope, results, output_names)
+            _set_outputs(scope, results, self.output_names)
         trace.check_arrays()
-    except TraceError as error:
-        if not trace.placeholders:
-            raise
-        raise error.after(trace.placeholders) from None
-    graph.constraints = trace.constraints
-    graph.extra["function"] = _called(fn, [p for p, _ in matched])
-    return graph
+        graph.constraints = trace.constraints
+        graph.extra["function"] = _called(fn, [p for p, _ in self.matched])
 
 
 def _called(fn: Callable[..., Any], parameters: Sequence[Parameter]) -> Callable[..., Any]:
@@ -193,13 +229,12 @@ def _set_outputs(
     if not results:
         raise TraceError(f"{scope.graph.name} returns no array")
     graph = scope.graph
-    for index, (key, result) in enumerate(results):
-        default = key or ("output" if len(results) == 1 else f"output_{index}")
+    for _, result in results:
         value = lift(result).value
         if value.producer is None or graph.is_output(value):
             value = scope.emit("Identity", [value]).output
-        graph.rename(value, output_names[index] if output_names else default)
         graph.outputs.append(value)
+    name_outputs(graph, output_names or default_names(graph, [key for key, _ in results]))
 
 
 def _name(fn: Callable[..., Any]) -> str:

@@ -180,30 +180,36 @@ class Traced(PythonOperators):
     # -- what needs the numbers --------------------------------------------------------------------
 
     def _no(self, what: str, instead: str) -> NoReturn:
-        raise TraceError(
+        raise self._refused(what, instead)
+
+    def _refused(self, what: str, instead: str) -> TraceError:
+        return TraceError(
             f"{what} needs the numbers of {self.type}, which a trace does not have", instead
         )
 
-    def __bool__(self) -> bool:  # noqa: PLE0304 - it only raises
-        self._no(
+    def _answer(self, what: str, instead: str, stand_in: Any = None) -> Any:
+        """A stand-in where obstacles are listed; raises TraceError elsewhere."""
+        return self._scope.trace.past(self._refused(what, instead), stand_in)
+
+    def __bool__(self) -> bool:
+        return self._answer(
             "`if`, `while`, `and`, `or`, `not` or bool() on a traced value",
             "xp.where(condition, a, b) for a choice per element; xp.cond(condition, true_fn, "
             "false_fn, *operands) for a choice between computations; & | ~ for and, or, not",
         )
 
     def __int__(self) -> int:
-        self._no("int()", "xp.astype(x, xp.int64)")
+        return self._answer("int()", "xp.astype(x, xp.int64)", 1)
 
     def __float__(self) -> float:
-        self._no("float()", "the array itself, or xp.astype(x, xp.float64)")
+        return self._answer("float()", "the array itself, or xp.astype(x, xp.float64)", 1.0)
 
     def __complex__(self) -> complex:
-        self._no("complex()", "the array itself")
+        return self._answer("complex()", "the array itself", 1 + 0j)
 
-    def __index__(self) -> int:  # noqa: PLE0305 - it only raises
-        self._no(
-            "an index or a size", "x[i] with the traced array i; a shape from `.shape` for a size"
-        )
+    def __index__(self) -> int:
+        instead = "x[i] with the traced array i; a shape from `.shape` for a size"
+        return self._answer("an index or a size", instead, 1)
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -211,24 +217,21 @@ class Traced(PythonOperators):
         first = self.shape[0]
         if isinstance(first, int):
             return first
-        raise TraceError(
-            f"len() of {self.type}: Python wants a number, but `{first}` is symbolic",
-            "x.shape[0]",
-        )
+        words = f"len() of {self.type}: Python wants a number, but `{first}` is symbolic"
+        return self._scope.trace.past(TraceError(words, "x.shape[0]"), 1)
 
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise TypeError("iteration over a 0-d array")
         first = self.shape[0]
         if not isinstance(first, int):
-            raise TraceError(
-                f"a loop over the first axis of {self.type}: how often it runs is not known",
-                "an array operation over the whole axis",
-            )
+            words = f"a loop over the first axis of {self.type}: how often it runs is not known"
+            error = TraceError(words, "an array operation over the whole axis")
+            first = self._scope.trace.past(error, 1)
         return iter([self[i] for i in range(first)])
 
     def __contains__(self, item: Any) -> bool:
-        self._no("`in`", "xp.any(x == item)")
+        return self._answer("`in`", "xp.any(x == item)")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         self._no(
@@ -238,7 +241,8 @@ class Traced(PythonOperators):
 
     def item(self, *args: Any) -> Any:
         """Raises TraceError: there is no number."""
-        self._no(".item()", "the array itself; x[0] for one element")
+        stand_in = 1 if self.dtype.kind in "biu" else 1.0
+        return self._answer(".item()", "the array itself; x[0] for one element", stand_in)
 
     def tolist(self) -> Any:
         """Raises TraceError: there are no numbers."""
@@ -256,10 +260,11 @@ class Traced(PythonOperators):
         return self._function("__getitem__", key)
 
     def __setitem__(self, key: Any, item: Any) -> None:
-        raise TraceError(
+        error = TraceError(
             f"a traced array is assigned to in place: x[…] = … on {self.type}",
             "x = xp.at(x)[…].set(…), or xp.where(mask, value, x), or nn.scatter(x, indices, y)",
         )
+        self._scope.trace.past(error, 1)
 
     def __delitem__(self, key: Any) -> None:
         raise TraceError("elements of an array cannot be deleted", "xp.concat of what stays")

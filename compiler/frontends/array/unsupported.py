@@ -15,13 +15,14 @@ import numpy as np
 
 from isomorph.frontends.array.build import lift
 from isomorph.frontends.array.dims import TracedDim
-from isomorph.frontends.array.errors import TraceError
+from isomorph.frontends.array.errors import Obstacle, TraceError
 from isomorph.frontends.array.scope import current
 from isomorph.frontends.array.structure import is_many, leaves, mapped
 from isomorph.frontends.array.tables import FUNCTIONS, GENERALISED
 from isomorph.frontends.array.traced import Traced
 from isomorph.frontends.array.ufuncs import UFUNCS
 from isomorph.ir.dims import Expr, symbol
+from isomorph.ir.source import Source
 from isomorph.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
@@ -65,11 +66,11 @@ def placeholder(
     first = _result_types(function, args, kwargs, _PRIMES[0])
     second = _result_types(function, args, kwargs, _PRIMES[1])
     if first is None or second is None or len(first[1]) != len(second[1]):
-        raise unsupported(name)
+        raise unsupported(name, args, kwargs)
     many, firsts, seconds = *first, second[1]
     pairs = list(zip(firsts, seconds, strict=True))
     if any(a.ndim != b.ndim or a.dtype.kind not in "biufc" for a, b in pairs):
-        raise unsupported(name)
+        raise unsupported(name, args, kwargs)
     scope = current()
     operands = [lift(a).value for a in _traced_in((tuple(args), dict(kwargs)))]
     if not reason:
@@ -87,8 +88,7 @@ def placeholder(
             for a, b in pairs
         ],
     )
-    place = f"{made.where}: " if made.where else ""
-    scope.trace.placeholders.append(f"{place}{reason}; write instead: {instead}")
+    scope.trace.passed.append(Obstacle(made.source or Source(), reason, instead, name))
     results = tuple(Traced(v, scope) for v in made.results)
     return results[0] if many is None else many(results)
 
@@ -135,8 +135,17 @@ def remedy(name: str) -> str:
     return "captured functions (isomorph.array), or xp.op with an ONNX operator"
 
 
-def unsupported(name: str) -> TraceError:
+def unsupported(
+    name: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+) -> TraceError:
     """The error for a function whose result cannot be told."""
+    operands = _traced_in((tuple(args), dict(kwargs or {})))
+    if operands and (name in FUNCTIONS or name in UFUNCS or name in GENERALISED):
+        kinds = ", ".join(str(v.type) if isinstance(v, Traced) else str(v) for v in operands)
+        instead = "operands whose dtypes and shapes it takes"
+        if is_complex(args, kwargs or {}):
+            instead = "real arithmetic: the real and the imaginary part as two arrays"
+        return TraceError(f"np.{name} of {kinds} is not captured", instead)
     return TraceError(f"np.{name} is not captured", remedy(name))
 
 

@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from isomorph.frontends.array.decide import Facts
+from isomorph.frontends.ports import default_names, name_outputs
 from isomorph.frontends.torch import guards, sizes, trial
 from isomorph.frontends.torch.capture import Captured, capture, name_of
 from isomorph.frontends.torch.context import Context
@@ -246,13 +247,12 @@ def _outputs(
         raise SpecError(
             f"{len(output_names)} output names for {len(given)} outputs: {', '.join(output_names)}"
         )
-    for index, (key, result) in enumerate(given):
-        default = key or ("output" if len(given) == 1 else f"output_{index}")
+    for _, result in given:
         value = context.tensor(result)
         if value.producer is None or graph.is_output(value):
             value = context("Identity", value)
-        graph.rename(value, output_names[index] if output_names else default)
         graph.outputs.append(value)
+    name_outputs(graph, output_names or default_names(graph, [key for key, _ in given]))
     dropped = [
         o for o in captured.program.graph_signature.output_specs if o.kind.name != "USER_OUTPUT"
     ]

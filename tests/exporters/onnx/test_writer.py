@@ -195,17 +195,23 @@ class TestTargets:
         assert make_target(17, "onnxruntime==1.31.1") == Target(17, 13, release="1.31.1")
         assert make_target(runtime="onnxruntime==1.31.1").opset == 26
         assert make_target().release
-        assert not make_target(runtime="onnxruntime==1.99.0").observed
+        assert make_target(runtime="onnxruntime==1.31").release == "1.31.1"
         for arguments, text in (
             ((27, "onnxruntime==1.31.1"), "opset 27.*loads opsets 1 to 26"),
             ((0,), "opset 0"),
             ((None, "tensorrt"), "'tensorrt' is not known"),
             ((None, "onnxruntime==new"), "'new' cannot be read"),
-            ((None, "onnxruntime==1.2"), "older than"),
+            ((None, "onnxruntime==1.2"), r"1\.2 is not known here: releases 1\.19 to 1\.\d+ are"),
+            ((None, "onnxruntime==9.9"), r"9\.9 is not known here: releases 1\.19 to 1\.\d+ are"),
             ((None, "onnxruntime", "cuda"), "provider 'cuda'"),
         ):
             with pytest.raises(UnsupportedError, match=text):
                 make_target(*arguments)
+
+    def test_a_newer_release_that_is_installed_can_be_asked(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("isomorph.exporters.target.installed", lambda _: "1.99.0")
+        assert not make_target().observed
+        assert make_target(runtime="onnxruntime==1.99.0") == make_target()
 
     def test_the_installed_release_loads_what_the_table_says(self, tmp_path: Path):
         import onnxruntime

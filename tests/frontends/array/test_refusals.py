@@ -19,6 +19,10 @@ from isomorph.ir.interpret import interpret
 from tests.frontends.array.tracing import agree, line_of, refused, traced
 
 
+def place(fn: Any, offset: int) -> str:
+    return line_of(fn, offset).rpartition(":")[2]
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("fn", "what", "instead"),
@@ -261,10 +265,54 @@ class TestUnsupported:
 
         error = refused(fn, "x: float32[n, 4]")
         assert f"{line_of(fn, 3)}: `if`" in str(error)
-        before = [line.partition(";")[0] for line in error.earlier]
+        before = [str(line).partition(";")[0] for line in error.earlier]
         for offset, name in ((1, "linalg.svd"), (2, "fft.fft"), (2, "real")):
             assert any(line_of(fn, offset) in b and f"numpy.{name}" in b for b in before)
-        assert all(line in str(error) for line in error.earlier)
+        assert all(str(line) in str(error) for line in error.earlier)
+
+    @pytest.mark.parametrize(
+        "decides",
+        [lambda x: x.sum() > 0, lambda x: x.shape[0] > 3, lambda x: float(x[0, 0]) > 0],
+        ids=["numbers", "a size", "float()"],
+    )
+    def test_what_comes_after_a_decision_is_listed_too(self, decides: Any):
+        def fn(x: Any) -> Any:
+            y = np.linalg.svd(x)[1]
+            if decides(x):
+                return np.fft.fft(x).real
+            y = np.i0(x)
+            return y, np.linalg.inv(x[:2, :2])
+
+        error = refused(fn, "x: float32[n, 4]")
+        assert "test_refusals.py:" in str(error).split("\n", maxsplit=1)[0]
+        assert [str(o.source).rpartition(":")[2] for o in error.earlier] == [place(fn, 1)]
+        assert {(str(o.source).rpartition(":")[2], o.name) for o in error.later} >= {
+            (place(fn, 3), "fft.fft"),
+            (place(fn, 4), "i0"),
+            (place(fn, 5), "linalg.inv"),
+        }
+        assert "there may be more" in str(error)
+
+    @pytest.mark.parametrize(
+        "loop",
+        [
+            lambda x: [x := x / 2 for _ in iter(lambda: bool(x.sum() > 1), False)],
+            lambda x: [x for _ in range(int(x.sum()))],
+        ],
+        ids=["while", "range"],
+    )
+    def test_looking_on_ends(self, loop: Any):
+        assert refused(loop, "x: float32[3]").passable
+
+    def test_a_function_that_fails_on_stand_ins_is_refused_as_before(self):
+        def fn(x: Any) -> Any:
+            if x.min() < 0:
+                raise ValueError("negative")
+            return np.linalg.inv(x)
+
+        error = refused(fn, "x: float32[4, 4]")
+        assert error.passable
+        assert [o.name or o.reason.partition(" ")[0] for o in error.later] == ["linalg.inv"]
 
     def test_complex_numbers_are_named_as_the_reason(self):
         graph = traced(lambda x, z: (x * 1j, z + 1), "x: float32[n]", "z: complex128[n]")
