@@ -7,6 +7,7 @@ independent witnesses agree against it, it is to blame itself.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def blame(
     who = WHO[failure.kind]
     if who in (EXPORTER, KERNEL) and failure.kind in ("same", "well") and _against_us(said, who):
         who = ORACLE
-    return _said(who, failure, place, said)
+    return replace(_said(who, failure, place, said), small=True)
 
 
 def optimizer(

@@ -69,6 +69,11 @@ class Candidate:
         self._data = _DataFile(self._folder / "weights.bin")
         self._instrumented: Instrumented | None = None
 
+    @property
+    def settings(self) -> Settings | None:
+        """How the user's own sessions are made, where something is said of that."""
+        return self._settings
+
     def wide(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs in float64; raises RefusedError."""
         return refusing(lambda: self.program.run(inputs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,10 @@ def write(
         "dtypes": dtypes,
         "signs": failure.signs,
     }
+    settings = None if interpret or model.device is not None else model.settings
+    if settings is not None:
+        stated = json.dumps(settings.to_json(), indent=2) + "\n"
+        (path / replay_text.SESSION).write_text(stated, "utf-8")
     text = replay_text.text_of(
         failure.reason,
         names,
@@ -104,6 +109,7 @@ def write(
         dies=failure.kind == "died",
         optimize=failure.optimize,
         interpret=interpret,
+        settings=settings is not None,
     )
     (path / "test_replay.py").write_text(text, "utf-8")
     (path / "verdict.txt").write_text(str(verdict) + "\n", "utf-8")

@@ -14,6 +14,7 @@ def text_of(
     dies: bool,
     optimize: bool,
     interpret: bool,
+    settings: bool = False,
 ) -> str:
     """The test of one replay.
 
@@ -24,21 +25,34 @@ def text_of(
         dies: whether the run time kills its process.
         optimize: whether the run time's optimizer is needed.
         interpret: whether onnx's reference interpreter shows it.
+        settings: whether options of the user's own lie beside it, in `SESSION`.
     """
     needs, runs = "onnxruntime", DYING if dies else ONNXRUNTIME
     if device is not None:
         needs, runs = "isomorph", KERNELS
     elif interpret:
         needs, runs = "onnx", INTERPRETER
+    imports = [*(["json"] if settings else []), *(["subprocess", "sys"] if dies else [])]
     how, level = ("with", "ORT_ENABLE_ALL") if optimize else ("without", "ORT_DISABLE_ALL")
     return TEST.format(
         reason=reason,
         names=pformat(names, width=96, sort_dicts=False),
         needs="onnx.reference" if interpret else needs,
-        imports="import subprocess\nimport sys\n" if dies else "",
-        runs=runs.format(how=how, level=level, device=device),
+        imports="".join(f"import {m}\n" for m in imports),
+        runs=runs.format(how=how, device=device, session=_session(level, settings, optimize)),
     )
 
+
+def _session(level: str, settings: bool, optimize: bool) -> str:
+    """The function that makes the session."""
+    own = ""
+    if settings:
+        own = OWN.format(file=SESSION, skip="" if optimize else LEVEL)
+    return MAKES.format(level=level, own=own)
+
+
+SESSION = "session.json"
+"""Where a replay keeps the user's own options of the session."""
 
 TEST = '''"""Shows a failed parity case again: run it with pytest, {needs} and numpy."""
 
@@ -111,12 +125,40 @@ def compare(place, got, case):
 
 ONNXRUNTIME = '''def run(model, given):
     """What onnxruntime gives, {how} its optimizer."""
+    return session(model).run(None, given)
+
+
+{session}'''
+
+MAKES = """def session(model):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session.run(None, given)
-'''
+    providers = ["CPUExecutionProvider"]
+{own}    return onnxruntime.InferenceSession(model, options, providers=providers)
+"""
+
+LEVEL = """        if name == "graph_optimization_level":
+            continue
+"""
+OWN = """    own = json.loads((HERE / "{file}").read_text("utf-8"))
+    kinds = {{
+        "graph_optimization_level": onnxruntime.GraphOptimizationLevel,
+        "execution_mode": onnxruntime.ExecutionMode,
+    }}
+    for name, value in own["attributes"].items():
+{skip}        setattr(options, name, getattr(kinds[name], value) if name in kinds else value)
+    for key, value in own["config"].items():
+        options.add_session_config_entry(key, value)
+    for path in own["custom_ops"]:
+        if not Path(path).is_file():
+            raise FileNotFoundError(
+                f"{{path}}: the library of custom operators is not there; put it there, or write "
+                "where it is into {file}"
+            )
+        options.register_custom_ops_library(path)
+    providers = [(name, given) if given else name for name, given in own["providers"]] or providers
+"""
 
 INTERPRETER = '''def run(model, given):
     """What onnx's reference interpreter gives for a model of float64: float32 hides the fault."""
@@ -133,12 +175,10 @@ DYING = '''def run(model, given):
 
 
 def compute(model, given):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session.run(None, given)
+    return session(model).run(None, given)
 
+
+{session}
 
 if __name__ == "__main__":
     arrays = np.load(HERE / "case.npz", allow_pickle=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.ir.printable import printable
 from isomorph.ir.types import (
     DType,
     MapType,
@@ -35,7 +36,7 @@ class Port:
     type: Type | None
 
     def __str__(self) -> str:
-        return f"{self.name or '_'}: {self.type or 'undeclared'}"
+        return printable(f"{self.name or '_'}: {self.type or 'undeclared'}")
 
 
 def ports(values: Sequence[Value]) -> tuple[Port, ...]:
@@ -61,16 +62,10 @@ def declared(
     stated = [p.name for p in wanted]
     given = [p.name for p in found]
     if names and None not in stated and stated != given:
-        if sorted(map(str, stated)) == sorted(map(str, given)):
-            problems.append(
-                f"the {kind}s are in another order: {', '.join(map(str, given))} "
-                f"instead of {', '.join(map(str, stated))}"
-            )
-        else:
-            problems.append(
-                f"the {kind}s are named {', '.join(map(str, given))} "
-                f"instead of {', '.join(map(str, stated))}"
-            )
+        same = sorted(map(str, stated)) == sorted(map(str, given))
+        one, other = (printable(", ".join(map(str, n))) for n in (stated, given))
+        what = "in another order:" if same else "named"
+        problems.append(f"the {kind}s are {what} {other} instead of {one}")
     for index, (want, have) in enumerate(zip(wanted, found, strict=True)):
         label = f"{kind} {have.name or index!r}"
         problems += [f"{label}: {p}" for p in _types(want.type, have.type, kind)]
@@ -131,7 +126,7 @@ def observed(stated: Type | None, kind: Type | None, wanted: Any, got: Any) -> s
     for (place, want), (_, have) in zip(leaves(wanted), leaves(got), strict=True):
         problem = _tensor(dtype, np.shape(want), have)
         if not problem and shape is not None and not _fits(shape, np.shape(have)):
-            problem = f"its shape is {np.shape(have)}, but the file declares {stated}"
+            problem = printable(f"its shape is {np.shape(have)}, but the file declares {stated}")
         if problem:
             return f"element {place}: {problem}" if place else problem
     return ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.exporters.target import Target
+from isomorph.ir.errors import IsomorphError
 from isomorph.ir.graph import Graph
 from isomorph.ir.scratch import scratch
 from isomorph.parity import engine, journal
@@ -47,16 +48,22 @@ def assert_parity(
     __tracebackhide__ = True
     asked = journal.chosen(journal.Choice(cases, seed, profile))
     chosen: dict[str, Any] = {"cases": asked.cases, "seed": asked.seed, "profile": asked.profile}
-    if isinstance(candidate, Target):
-        with scratch() as folder:
-            source, path = _exported(reference, candidate, options.pop("inputs", ()), folder)
-            verdict = engine.verify(source, path, **options, **chosen)
-    else:
-        verdict = engine.verify(reference, candidate, **options, **chosen)
+    try:
+        verdict = _judged(reference, candidate, {**options, **chosen})
+    except IsomorphError as error:
+        raise error.with_traceback(None) from None  # its words say it all, and not how we got there
     journal.tell(_title(candidate), verdict)
     if verdict.exit_code:
         raise ParityFailure(verdict)
     return verdict
+
+
+def _judged(reference: Any, candidate: Any, options: dict[str, Any]) -> Verdict:
+    if not isinstance(candidate, Target):
+        return engine.verify(reference, candidate, **options)
+    with scratch() as folder:
+        source, path = _exported(reference, candidate, options.pop("inputs", ()), folder)
+        return engine.verify(source, path, **options)
 
 
 def parity_test(

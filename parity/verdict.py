@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
+from isomorph.ir.printable import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -146,6 +148,7 @@ class Blame:
         passes: of the optimizer, by the names that `disabled_optimizers` takes; without the first,
             the difference is gone.
         values: what each witness gives, at the element where they differ most.
+        small: whether that is on the case that was made small, not on the one of the reason.
     """
 
     who: str
@@ -154,11 +157,13 @@ class Blame:
     reason: str = ""
     passes: tuple[str, ...] = ()
     values: dict[str, str] = field(default_factory=dict[str, str])
+    small: bool = False
 
     def __str__(self) -> str:
         who = f"{self.who} ({', '.join(self.passes)})" if self.passes else self.who
         node = f", {self.node}" + (f" at {self.where}" if self.where else "") if self.node else ""
         said = "; ".join(f"{name} {value}" for name, value in self.values.items())
+        said = f"on the case made small, {said}" if self.small else said
         return f"{who}{node}: {self.reason}" + (f" [{said}]" if said else "")
 
 
@@ -229,7 +234,8 @@ class Verdict:
         return _plain(found)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        names = [*(j.name for j in (*self.outputs, *self.nodes)), *self.dims]
+        return "\n".join(escaped(line, names) for line in _lines(self))
 
 
 def worse(a: Status, b: Status) -> Status:

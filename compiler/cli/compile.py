@@ -11,6 +11,7 @@ import typer
 
 from isomorph.cli import options
 from isomorph.cli.console import command, emit
+from isomorph.ir.printable import printable
 
 if TYPE_CHECKING:
     from isomorph.runtime.plan import Plan, Plans
@@ -109,11 +110,19 @@ def _report(plan: Plan | Plans, resources: dict[str, dict[str, int]], note: str)
         machine = ("-", "-") if used is None else (str(used["registers"]), str(used["spills"]))
         grid = "×".join(map(str, k.grid))
         rows.append(
-            (k.title, k.spec.name, grid, str(k.spec.threads), f"{k.bytes:,}", *machine, k.where)
+            (
+                k.title,
+                k.spec.name,
+                grid,
+                str(k.spec.threads),
+                f"{k.bytes:,}",
+                *machine,
+                printable(k.where),
+            )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     numbers = range(3, 7)
-    lines = [f"{v.name}: {v.type}" for v in plan.graph.inputs]
+    lines = [printable(f"{v.name}: {v.type}") for v in plan.graph.inputs]
     hosted = Counter(h.op for h in plan.hosted)
     if hosted:
         shown = ", ".join(f"{name} ×{count}" for name, count in hosted.items())

@@ -8,6 +8,7 @@ import numpy as np
 
 from isomorph.ir.dims import Expr
 from isomorph.ir.interpret import Program
+from isomorph.ir.printable import printable
 from isomorph.ir.scratch import scratch
 from isomorph.ir.types import DType, MapType, OptionalType, SequenceType, TensorType
 from isomorph.runtime.errors import DeviceError, InputError
@@ -172,9 +173,8 @@ def bind(graph: Graph, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any
             problems.append(f"{constraint} does not hold for {shown}{why}")
     if problems:
         wanted = ", ".join(f"{v.name}: {v.type}" for v in values)
-        raise InputError(
-            f"these inputs do not fit {graph.name}: " + "; ".join(problems) + f". Wanted: {wanted}"
-        )
+        found = f"these inputs do not fit {graph.name}: {'; '.join(problems)}. Wanted: {wanted}"
+        raise InputError(printable(found))
     return bound
 
 

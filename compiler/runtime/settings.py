@@ -101,6 +101,15 @@ class Settings:
     def __bool__(self) -> bool:
         return bool(self.attributes or self.config or self.providers or self.custom_ops)
 
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "attributes": dict(self.attributes),
+            "config": dict(self.config),
+            "providers": [[name, dict(given)] for name, given in self.providers],
+            "custom_ops": list(self.custom_ops),
+        }
+
     def apply(self, ort: Any, options: Any, *, optimize: bool) -> list[Any]:
         """Set options; the providers to make the session with.
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from isomorph.ir.errors import IsomorphError
+from isomorph.ir.printable import printable
 
 if TYPE_CHECKING:
     from isomorph.exporters.target import Target
@@ -55,7 +56,7 @@ class Finding:
             first = f", first at {self.where[0]}" if self.where and self.count > 1 else ""
             at = f" at {self.where[0]}" if self.where and self.count == 1 else first
             return f"{self.severity}: {self.op}{times}{at}: {self.reason}; {self.remedy}"
-        places = ", ".join(self.where[:8]) + (", …" if len(self.where) > 8 else "")
+        places = ", ".join(map(printable, self.where[:8])) + (", …" if len(self.where) > 8 else "")
         at = f" at {places}" if places else ""
         head = f"{self.severity}: {name}{kinds}{times} [{self.kind}]"
         return f"{head}{at}\n    {self.reason}\n    remedy: {self.remedy}"

@@ -45,8 +45,7 @@ def integers(graph: Graph) -> Iterator[int]:
             yield from map(int, weight.numpy().reshape(-1))
     for _, op in graph.walk():
         for value in op.attributes.values():
-            if isinstance(value, int) or (isinstance(value, tuple) and len(value) <= FEW):
-                yield from _whole(value)
+            yield from _whole(value)
 
 
 def integers_of(function: Any) -> Iterator[int]:
@@ -68,8 +67,10 @@ def _of_code(code: CodeType) -> Iterator[int]:
 
 def _whole(value: Any) -> Iterator[int]:
     if isinstance(value, slice):
-        value = (value.start, value.stop, value.step)
-    for item in cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,):
+        bounds = cast("Any", value)
+        value = (bounds.start, bounds.stop, bounds.step)
+    items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+    for item in items if len(items) <= FEW else ():
         if isinstance(item, int) and not isinstance(item, bool):
             yield item
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +13,12 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from isomorph.ir.text import parse
 from isomorph.ir.types import DType, TensorType
 from isomorph.parity import Status, verify
 from isomorph.parity.candidate import Candidate
 from isomorph.parity.custom import CustomOps, custom_ops
+from isomorph.parity.replay_text import text_of
 from isomorph.parity.sources import read
 from isomorph.parity.worker import Worker
 from isomorph.runtime.device import compile_graph
@@ -246,3 +251,71 @@ class TestCustomOperators:
         assert any("not judged" in note for note in verdict.notes)
         other = verify(path, contrib(tmp_path / "o.onnx", 1.001), **given)
         assert other.status is Status.FAIL
+
+
+APPROXIMATION = "optimization.enable_gelu_approximation"
+
+
+def replayed(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_replay.py"]
+    return subprocess.run(
+        command, cwd=folder, check=False, capture_output=True, encoding="utf-8", timeout=120
+    )
+
+
+class TestReplays:
+    def test_a_failure_that_takes_the_users_options_fails_again_by_itself(self, tmp_path: Path):
+        made = parse(
+            '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> '
+            "g (float[n] x) => (float[n] y) { y = com.microsoft.Gelu(x) }"
+        )
+        given = {"cases": 20, "profile": "ordinary", "replay_folder": tmp_path / "replay"}
+        assert verify(made, made, **given).status is Status.PASS
+        verdict = verify(made, made, session_options={APPROXIMATION: "1"}, **given)
+        assert verdict.status is Status.SUSPECT, verdict
+        stated = json.loads((tmp_path / "replay" / "session.json").read_text("utf-8"))
+        assert stated["config"] == {APPROXIMATION: "1"}
+        done = replayed(tmp_path / "replay")
+        assert done.returncode == 1, done.stdout
+        assert "elements are off" in done.stdout
+        stated["config"].clear()
+        (tmp_path / "replay" / "session.json").write_text(json.dumps(stated), "utf-8")
+        assert replayed(tmp_path / "replay").returncode == 0
+
+    @pytest.mark.parametrize("dies", [True, False])
+    @pytest.mark.parametrize("optimize", [True, False])
+    def test_what_its_session_is_made_with(self, tmp_path: Path, dies: bool, optimize: bool):
+        settings = Settings.of(
+            {"graph_optimization_level": "basic", "execution_mode": "parallel"},
+            ["CPUExecutionProvider"],
+        )
+        stated = {**settings.to_json(), "custom_ops": ["/nowhere/ops.so"]}
+        text = text_of(
+            "why",
+            {"inputs": {}},
+            device=None,
+            dies=dies,
+            optimize=optimize,
+            interpret=False,
+            settings=True,
+        )
+        (tmp_path / "replay_it.py").write_text(text, "utf-8")
+        (tmp_path / "session.json").write_text(json.dumps(stated), "utf-8")
+        show = (
+            "import replay_it, onnxruntime\n"
+            "onnxruntime.InferenceSession = lambda m, o, providers: print(\n"
+            "    o.graph_optimization_level.name, o.execution_mode.name, providers)\n"
+            "replay_it.session('m')\n"
+        )
+        first = [sys.executable, "-c", show]
+        done = subprocess.run(
+            first, cwd=tmp_path, check=False, capture_output=True, encoding="utf-8"
+        )
+        assert "/nowhere/ops.so: the library of custom operators is not there" in done.stderr
+        stated["custom_ops"] = []
+        (tmp_path / "session.json").write_text(json.dumps(stated), "utf-8")
+        done = subprocess.run(
+            first, cwd=tmp_path, check=False, capture_output=True, encoding="utf-8"
+        )
+        level = "ORT_ENABLE_BASIC" if optimize else "ORT_DISABLE_ALL"
+        assert done.stdout.strip() == f"{level} ORT_PARALLEL ['CPUExecutionProvider']"
