@@ -8,6 +8,7 @@ where it has several cases. A folder is one of onnx's test data sets, `input_0.p
 from __future__ import annotations
 
 import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -180,10 +181,27 @@ def arrays_of(path: Path, what: str) -> dict[str, np.ndarray]:
         RecordingError: when it is none.
     """
     try:
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            raise RecordingError(f"{what} {path}: {_other(path)}")
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (OSError, ValueError, AttributeError, EOFError) as error:
-        raise RecordingError(f"{what} {path} cannot be read as .npz: {error}") from None
+    except RecordingError:
+        raise
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        raise RecordingError(f"{what} {path} cannot be read: {words}") from None
+    except Exception as error:  # of zip, zlib and numpy's headers
+        words = "it holds Python objects" if "pickle" in str(error) else str(error)
+        raise RecordingError(f"{what} {path} cannot be read as .npz: {words}") from None
+
+
+def _other(path: Path) -> str:
+    """What a path is that is no .npz file."""
+    if path.is_dir():
+        return "it is a folder, an .npz file is expected"
+    if not path.exists():
+        return "there is no such file"
+    return "cannot be read as .npz: it is another kind of file; numpy.savez writes one"
 
 
 def typed(array: np.ndarray, value: Value) -> np.ndarray:

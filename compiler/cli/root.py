@@ -18,7 +18,7 @@ class Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
         """Run a command; ends the process with its exit code."""
         given = list(sys.argv[1:] if args is None else args)
-        if "--json" not in given:
+        if not any(a == "--json" or a.startswith("--json=") for a in given):
             return super().main(given, *rest, **options)
         from isomorph.cli.console import emit, error_document
 

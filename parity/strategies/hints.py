@@ -66,10 +66,9 @@ def _of_code(code: CodeType) -> Iterator[int]:
 
 
 def _whole(value: Any) -> Iterator[int]:
-    if isinstance(value, slice):
-        bounds = cast("Any", value)
-        value = (bounds.start, bounds.stop, bounds.step)
-    items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+    given = cast("Any", value)
+    parts = (given.start, given.stop, given.step) if isinstance(value, slice) else value
+    items = cast("tuple[Any, ...]", parts) if isinstance(parts, tuple) else (parts,)
     for item in items if len(items) <= FEW else ():
         if isinstance(item, int) and not isinstance(item, bool):
             yield item
