@@ -351,7 +351,8 @@ def _own_opset(graph: Graph, opset: int | None) -> int:
     own = graph.opsets.get("", 1)
     if opset not in (None, own):
         raise UnsupportedError(
-            f"{graph.origin}: opset {opset} was asked for; a model that is written as it was read stays at {own}"
+            f"{graph.origin}: opset {opset} was asked for; a model that is written as it was read "
+            f"stays at {own}"
         )
     return own
 

@@ -180,17 +180,15 @@ def arrays_of(path: Path, what: str) -> dict[str, np.ndarray]:
     Raises:
         RecordingError: when it is none.
     """
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        raise RecordingError(f"{what} {path} {_other(path)}")
     try:
-        if not path.is_file() or not zipfile.is_zipfile(path):
-            raise RecordingError(f"{what} {path}: {_other(path)}")
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except RecordingError:
-        raise
     except OSError as error:
         words = (error.strerror or str(error)).lower()
         raise RecordingError(f"{what} {path} cannot be read: {words}") from None
-    except Exception as error:  # of zip, zlib and numpy's headers
+    except Exception as error:  # noqa: BLE001 - those of zip, zlib and numpy share no base
         words = "it holds Python objects" if "pickle" in str(error) else str(error)
         raise RecordingError(f"{what} {path} cannot be read as .npz: {words}") from None
 
@@ -198,9 +196,9 @@ def arrays_of(path: Path, what: str) -> dict[str, np.ndarray]:
 def _other(path: Path) -> str:
     """What a path is that is no .npz file."""
     if path.is_dir():
-        return "it is a folder, an .npz file is expected"
+        return "is a folder, an .npz file is expected"
     if not path.exists():
-        return "there is no such file"
+        return "cannot be read: there is no such file"
     return "cannot be read as .npz: it is another kind of file; numpy.savez writes one"
 
 
