@@ -115,3 +115,40 @@ def test_what_a_model_prints_is_not_in_the_document(isomorph, tmp_path, command)
     assert found.code == 0, found
     assert found.document
     assert "hello" in found.err
+
+
+DECIDES = """
+import numpy as np
+
+def net(x):
+    y = np.linalg.svd(x)[1]
+    if x.sum() > 0:
+        y = y + 1
+    return y, np.linalg.inv(x)
+
+def wrong(x):
+    return x + np.ones(5)
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "export"])
+def test_what_is_not_captured_are_obstacles_all_of_them(isomorph, tmp_path, command):
+    path = tmp_path / "decides.py"
+    path.write_text(DECIDES, encoding="utf-8")
+    rest = ["-o", tmp_path / "m.onnx"] if command == "export" else []
+    done = isomorph(command, f"{path}:net", "--input", "x: float32[4, 4]", *rest, "--json")
+    assert done.code == 1
+    findings = done.document["findings"]
+    assert [f["where"][0].rpartition(":")[2] for f in findings] == ["5", "6", "8"]
+    assert {f["severity"] for f in findings} == {"obstacle"}
+    assert [f["op"] for f in findings] == ["linalg.svd", "", "linalg.inv"]
+    assert "there may be more" in done.document["notes"][0]
+    assert not (tmp_path / "m.onnx").exists()
+
+
+def test_a_function_that_is_wrong_in_itself_has_no_obstacles(isomorph, tmp_path):
+    path = tmp_path / "decides.py"
+    path.write_text(DECIDES, encoding="utf-8")
+    done = isomorph("check", f"{path}:wrong", "--input", "x: float32[4, 4]")
+    assert done.code == 2
+    assert "decides.py:11" in done.err

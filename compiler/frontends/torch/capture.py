@@ -5,7 +5,13 @@ from __future__ import annotations
 import inspect
 import io
 import warnings
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import (
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +31,7 @@ from isomorph.ir.errors import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from contextlib import AbstractContextManager
 
     from isomorph.frontends.signature import Parameter
     from isomorph.frontends.spec import InputSpec
@@ -104,12 +111,15 @@ def _plain(function: Any) -> Any:
     return forward
 
 
-def capture(source: Any, specs: Sequence[InputSpec]) -> Captured:
+def capture(
+    source: Any, specs: Sequence[InputSpec], answers: AbstractContextManager[Any] | None = None
+) -> Captured:
     """The program of a torch object.
 
     Args:
         source: an nn.Module, an ExportedProgram, a function on tensors, or the path of a .pt2 file.
         specs: one per input; optional for programs, whose inputs are known.
+        answers: entered while a module runs, where obstacles are listed and no graph is wanted.
 
     Raises:
         SpecError: when specifications and parameters do not match.
@@ -128,7 +138,7 @@ def capture(source: Any, specs: Sequence[InputSpec]) -> Captured:
             f"{name_of(source)}: its inputs are not known; give one specification for each, such "
             "as 'x: float32[batch, 3, 224, 224]'"
         )
-    with evaluating(module) as training:
+    with evaluating(module) as training, answers or nullcontext():
         found = _of_module(source, module, specs)
     if training:
         found.notes.append(

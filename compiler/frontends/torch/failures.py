@@ -59,12 +59,14 @@ def translated(
             "torch.where(condition, a, b), or torch.cond for whole branches; "
             "torch._check(...) where the size is bounded",
             source=place,
+            passable=True,
         )
     if kind == "DataDependentOutputException":
         return TraceError(
             f"{called} turns a tensor into a Python number: {_first_line(text)}",
             "tensor operations in place of .item(), float(), bool() and numpy",
             source=place,
+            passable=True,
         )
     if kind in {"Unsupported", "InternalTorchDynamoError"}:
         return TraceError(

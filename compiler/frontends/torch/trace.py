@@ -14,6 +14,7 @@ from isomorph.frontends.torch import guards, sizes, trial
 from isomorph.frontends.torch.capture import Captured, capture, name_of
 from isomorph.frontends.torch.context import Context
 from isomorph.frontends.torch.errors import TraceError
+from isomorph.frontends.torch.listing import listed
 from isomorph.frontends.torch.lower import Lowering
 from isomorph.frontends.torch.mutation import functional
 from isomorph.frontends.torch.origin import Origin
@@ -25,6 +26,7 @@ from isomorph.ir.types import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from isomorph.frontends.spec import InputSpec
     from isomorph.frontends.torch.symbols import Symbols
@@ -49,7 +51,25 @@ def trace_torch(
         SpecError: when specifications do not fit.
         TraceError: when it cannot be captured; names the user's line and what to write instead.
     """
-    captured = capture(source, specs)
+    try:
+        captured = capture(source, specs)
+    except TraceError as error:
+        if not error.passable:
+            raise
+
+        def again(answers: AbstractContextManager[Any]) -> Graph:
+            return _lowered(source, capture(source, specs, answers), input_names, output_names)
+
+        raise listed(error, again) from error.__cause__
+    return _lowered(source, captured, input_names, output_names)
+
+
+def _lowered(
+    source: Any,
+    captured: Captured,
+    input_names: Sequence[str] | None,
+    output_names: Sequence[str] | None,
+) -> Graph:
     captured.program = functional(captured.program)
     graph = Graph(name_of(source) if not isinstance(source, str | Path) else Path(source).stem)
     graph.origin = _origin(source)

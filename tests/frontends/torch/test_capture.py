@@ -228,3 +228,48 @@ def test_without_gradients_inside_is_nothing_special():
 
     graph = iso.trace(inner, [X])
     assert [op.type for op in graph.ops()] == ["Add", "Mul"]
+
+
+class Deciding(nn.Module):
+    """Decides by its numbers amid what is not lowered."""
+
+    def forward(self, x: Any) -> Any:
+        y = torch.special.i0(x)
+        if y.mean() > 0:  # noqa: SIM108 - each has its own line
+            y = torch.erfinv(y)
+        else:
+            y = torch.linalg.inv(y)
+        while x.sum() > 3:
+            x = x / 2
+        return y + torch.special.i0e(x)
+
+
+def test_what_comes_after_a_decision_is_listed_too():
+    with pytest.raises(TraceError) as caught:
+        iso.trace(Deciding(), ["x: float32[4, 4]"])
+    error = caught.value
+
+    def placed(obstacles: Any) -> set[tuple[str, str]]:
+        return {(f"{Path(o.source.file).name}:{o.source.line}", o.name) for o in obstacles}
+
+    def at(text: str) -> str:
+        return line(Deciding.forward, text)
+
+    assert f"{Path(error.source.file).name}:{error.source.line}" == at("y.mean()")
+    assert placed(error.earlier) == {(at("special.i0(x)"), "aten.i0.default")}
+    assert placed(error.later) == {
+        (at("erfinv"), "aten.erfinv.default"),
+        (at("linalg.inv"), "aten.linalg_inv.default"),
+        (at("while"), ""),
+        (at("i0e"), "aten.special_i0e.default"),
+    }
+
+
+def test_looking_on_in_a_module_that_cannot_be_looked_through_changes_nothing():
+    class Stubborn(nn.Module):
+        def forward(self, x: Any) -> Any:
+            if x.sum() > 0:
+                raise ValueError("positive")
+            raise ValueError("negative")
+
+    assert "decides by the values" in refused(Stubborn(), "x: float32[4]")
