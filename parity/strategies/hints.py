@@ -66,8 +66,9 @@ def _of_code(code: CodeType) -> Iterator[int]:
 
 
 def _whole(value: Any) -> Iterator[int]:
-    given = cast("Any", value)
-    parts = (given.start, given.stop, given.step) if isinstance(value, slice) else value
+    parts: Any = value
+    if isinstance(value, slice):
+        parts = tuple(getattr(value, name) for name in ("start", "stop", "step"))
     items = cast("tuple[Any, ...]", parts) if isinstance(parts, tuple) else (parts,)
     for item in items if len(items) <= FEW else ():
         if isinstance(item, int) and not isinstance(item, bool):
