@@ -37,24 +37,23 @@ def rename(
     ):
         if names is not None and len(names) != len(values):
             raise SpecError(f"{option} has {len(names)} names, the model has {len(values)}")
-    inputs = list(input_names or (v.name for v in graph.inputs))
-    outputs = list(output_names or (v.name for v in graph.outputs))
-    through = [i for i, v in enumerate(graph.outputs) if any(v is u for u in graph.inputs)]
-    for index in through:
-        value, name = graph.outputs[index], outputs[index]
-        own = inputs[next(i for i, u in enumerate(graph.inputs) if u is value)]
-        if output_names is None:
-            outputs[index] = own
-        elif name != own:
-            raise SpecError(
-                f"output {value.name!r} is an input itself, so that it has one name: {own!r} was "
-                f"asked for as the input's, {name!r} as the output's"
-            )
-    _refuse_clashes(inputs, [n for i, n in enumerate(outputs) if i not in through])
-    for values, names in ((graph.inputs, inputs), (graph.outputs, outputs)):
-        _apart(graph, values)
-        for value, name in zip(values, names, strict=True):
-            graph.rename(value, name)
+    if input_names is None and output_names is None:
+        return
+    wanted: dict[Value, str] = {}
+    for values, names in ((graph.inputs, input_names), (graph.outputs, output_names)):
+        for value, name in zip(values, names or (v.name for v in values), strict=True):
+            own = wanted.setdefault(value, name)
+            if name != own and names is not None:
+                raise SpecError(
+                    f"{value.name!r} is listed twice among inputs and outputs, and has one name: "
+                    f"{own!r} and {name!r} were asked for"
+                )
+    inputs = [name for value, name in wanted.items() if value in graph.inputs]
+    _refuse_clashes(inputs, [name for value, name in wanted.items() if value not in graph.inputs])
+    for value in wanted:  # out of the way first, so that they can swap names
+        graph.rename(value, graph.unique_name(value.name))
+    for value, name in wanted.items():
+        graph.rename(value, name)
 
 
 def default_names(graph: Graph, keys: Sequence[str]) -> list[str]:
@@ -68,12 +67,6 @@ def default_names(graph: Graph, keys: Sequence[str]) -> list[str]:
         taken.add(name)
         found.append(name)
     return found
-
-
-def _apart(graph: Graph, values: Sequence[Value]) -> None:
-    """Give values names that nobody asks for, so that they can swap theirs."""
-    for value in values:
-        graph.rename(value, graph.unique_name(value.name))
 
 
 def _refuse_clashes(inputs: Sequence[str], outputs: Sequence[str]) -> None:

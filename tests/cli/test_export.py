@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import onnx
+import pytest
 
 
 def test_a_model_is_exported_and_verified(isomorph, mlp, tmp_path):
@@ -103,3 +104,53 @@ def test_what_is_no_file_is_not_overwritten(isomorph, mlp, tmp_path):
     assert done.code == 2
     assert "pipe" in done.err
     assert pipe.is_fifo()
+
+
+TWO = "g (float[n] x, float[n] z) => (float[n] y, float[n] t) { y = Neg(x) t = Abs(z) }"
+THROUGH = "g (float[n] x) => (float[n] x, float[n] y) { y = Neg(x) }"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "inputs", "outputs"),
+    [
+        (TWO, ["--input-names", "z,x"], ["z", "x"], ["y", "t"]),
+        (TWO, ["--input-names", "y,t", "--output-names", "x,z"], ["y", "t"], ["x", "z"]),
+        (THROUGH, ["--input-names", "a"], ["a"], ["a", "y"]),
+        (THROUGH, ["--output-names", "x,b"], ["x"], ["x", "b"]),
+    ],
+)
+def test_names_are_those_that_were_asked_for(
+    isomorph, model, tmp_path, text, names, inputs, outputs
+):
+    out = tmp_path / "out.onnx"
+    done = isomorph("export", model(text), "-o", out, "--cases", 5, *names)
+    assert done.code == 0, done.err
+    made = onnx.load(out).graph
+    assert [v.name for v in made.input] == inputs
+    assert [v.name for v in made.output] == outputs
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "words"),
+    [
+        (TWO, ["--input-names", "y,x"], "'y' would name an input and an output"),
+        (TWO, ["--output-names", "a,a"], "output names are given twice: 'a'"),
+        (TWO, ["--output-names", "a"], "--output-names has 1 names, the model has 2"),
+        (THROUGH, ["--output-names", "a,b"], "'x' and 'a' were asked for"),
+    ],
+)
+def test_names_that_clash_are_an_error(isomorph, model, tmp_path, text, names, words):
+    out = tmp_path / "out.onnx"
+    done = isomorph("export", model(text), "-o", out, *names)
+    assert (done.code, out.exists()) == (2, False)
+    assert words in done.err
+
+
+def test_no_parameter_loses_its_name_to_an_output(isomorph, tmp_path):
+    path, out = tmp_path / "source.py", tmp_path / "out.onnx"
+    path.write_text("def net(output): return output + 1\n", encoding="utf-8")
+    done = isomorph("export", f"{path}:net", "--input", "output: float32[n]", "-o", out)
+    assert done.code == 0, done.err
+    made = onnx.load(out).graph
+    assert [v.name for v in made.input] == ["output"]
+    assert [v.name for v in made.output] == ["output_"]
