@@ -62,7 +62,7 @@ def test_a_full_disk_is_told_in_a_sentence(mlp, arguments):
 
 
 @POSIX
-@pytest.mark.parametrize("command", [("coverage",), ("--help",)], ids=" ".join)
+@pytest.mark.parametrize("command", [("divergences",), ("--help",)], ids=" ".join)
 def test_a_reader_who_is_gone_ends_it_quietly(command):
     read, write = os.pipe()
     os.close(read)
