@@ -68,7 +68,8 @@ def _of_code(code: CodeType) -> Iterator[int]:
 def _whole(value: Any) -> Iterator[int]:
     parts: Any = value
     if isinstance(value, slice):
-        parts = tuple(getattr(value, name) for name in ("start", "stop", "step"))
+        bounds = cast("Any", value)
+        parts = (bounds.start, bounds.stop, bounds.step)
     items = cast("tuple[Any, ...]", parts) if isinstance(parts, tuple) else (parts,)
     for item in items if len(items) <= FEW else ():
         if isinstance(item, int) and not isinstance(item, bool):
