@@ -34,6 +34,7 @@ FAMILIES = (
     "attention",
     "quantized",
     "image",
+    "signal",
 )
 MOST_BLOCKS = 65535
 """Blocks of a grid in y and in z; x has room for all that 32-bit indices reach."""

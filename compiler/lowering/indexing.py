@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.codegen.functor import collapse
 from isomorph.codegen.spec import INDICES, SECTOR, Block, KernelSpec, Launch
+from isomorph.ir.constants import integers
 from isomorph.ir.types import DType
 from isomorph.lowering.context import (
     Alias,
@@ -18,6 +19,7 @@ from isomorph.lowering.context import (
     itemsize,
     shape_of,
     strides_of,
+    temporary,
     word,
 )
 from isomorph.lowering.errors import NoKernel
@@ -202,6 +204,30 @@ def _one_hot(group: Group) -> Lowered:
     return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out,))]
 
 
+def _top_k(group: Group) -> Lowered:
+    """Each element counts how many are better: the work grows with the square of the axis."""
+    x, op = group.operand(0), group.main
+    values, places = (*op.outputs, None)[:2]
+    shape, count = shape_of(x), integers(group.operand(1))
+    if not count:
+        raise NoKernel("how many it takes is not constant")
+    axis = int(op.attr("axis", -1)) % len(shape)
+    if count[0] > shape[axis]:
+        raise NoKernel(f"the best {count[0]} of {shape[axis]}")
+    if values is None:
+        values = temporary(dtype_of(x), shape_of(op.results[0]), "values")
+    spec = KernelSpec(
+        "top_k",
+        (("T", ctype(x)),),
+        (("LARGEST", bool(op.attr("largest", 1))),),
+        sectors=_scattered(x),
+    )
+    n = prod(shape)
+    block = Block((x, values, places), (n, shape[axis], prod(shape[axis + 1 :]), count[0]))
+    written = (values,) if places is None else (values, places)
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), written)]
+
+
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
     ("", "Gather"): _gather,
     ("", "GatherElements"): _gather_elements,
@@ -210,4 +236,5 @@ LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
     ("", "ScatterElements"): _scatter_elements,
     ("", "ScatterND"): _scatter_nd,
     ("", "TensorScatter"): _tensor_scatter,
+    ("", "TopK"): _top_k,
 }

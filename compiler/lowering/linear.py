@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.codegen.functor import collapse
-from isomorph.codegen.spec import CONTIGUOUS, Block, KernelSpec, Launch
+from isomorph.codegen.functor import collapse, computed_as
+from isomorph.codegen.spec import CONTIGUOUS, SECTOR, Block, KernelSpec, Launch
+from isomorph.ir.ops._einsum import read_equation
+from isomorph.ir.types import DType
 from isomorph.lowering.context import (
     FLOATS,
     STORE,
@@ -20,7 +22,10 @@ from isomorph.lowering.context import (
     ctype,
     dtype_of,
     floating,
+    itemsize,
     shape_of,
+    strides_of,
+    temporary,
 )
 from isomorph.lowering.errors import NoKernel
 from isomorph.lowering.expressions import literal
@@ -257,7 +262,75 @@ struct Finish {{
     return Exact(kind, code, Block((c if beta else None,), (rows, columns)))
 
 
+MOST_FACTORS = 4
+
+
+def _einsum(group: Group) -> Lowered:
+    """Any equation, one thread a result."""
+    op, out = group.main, group.output
+    operands = [group.operand(i) for i in range(len(op.inputs))]
+    shapes = [shape_of(v) for v in operands]
+    if len(operands) > MOST_FACTORS:
+        raise NoKernel(f"{len(operands)} operands; up to {MOST_FACTORS} have a kernel")
+    equation = read_equation(op.attr("equation"), [len(s) for s in shapes], NoKernel)
+    if equation is None:
+        raise NoKernel("an operand has no rank")
+    sizes: dict[str, int] = {}
+    for term, shape in zip(equation.terms, shapes, strict=True):
+        for label, size in zip(term, shape, strict=True):
+            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
+    views: list[tuple[int, ...]] = []
+    ranks: list[int] = []
+    for labels in (equation.result, equation.summed):
+        steps = [
+            [
+                sum(
+                    step
+                    for own, size, step in zip(term, shape, strides_of(shape), strict=True)
+                    if own == label and size != 1
+                )
+                for label in labels
+            ]
+            for term, shape in zip(equation.terms, shapes, strict=True)
+        ]
+        dims = collapse([sizes[label] for label in labels], steps)
+        dims = dims or [(1, (0,) * len(operands))]
+        ranks.append(len(dims))
+        views.append(
+            tuple(
+                word
+                for n in range(len(operands))
+                for word in (*(size for size, _ in dims), *(own[n] for _, own in dims))
+            )
+        )
+    kind = ctype(out)
+    if {ctype(v) for v in operands} != {kind}:
+        raise NoKernel(f"its operands are {', '.join(str(v.type) for v in operands)}")
+    spec = KernelSpec(
+        "einsum",
+        (("T", kind), ("ACC", computed_as(kind))),
+        (("COUNT", len(operands)), ("KEPT", ranks[0]), ("SUMMED", ranks[1])),
+        sectors=SECTOR / itemsize(out),
+    )
+    n, terms = prod(shape_of(out)), prod(sizes[label] for label in equation.summed)
+    block = Block((*operands, out), (n, terms, *views[0], *views[1]))
+    flops = len(operands) * n * terms
+    return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out,), flops=flops)]
+
+
+def _det(group: Group) -> Lowered:
+    x, out = group.operand(0), group.output
+    shape = shape_of(x)
+    count = prod(shape[:-2])
+    scratch = temporary(DType.FLOAT64, (max(prod(shape), 1),), "scratch")
+    spec = KernelSpec("det", (("T", ctype(x)),), threads=64, sectors=8.0)
+    block = Block((x, scratch, out), (count, shape[-1]))
+    return [Launch(spec, (blocks(count, 64), 1, 1), (block,), (scratch, out))]
+
+
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
+    ("", "Det"): _det,
+    ("", "Einsum"): _einsum,
     ("", "Gemm"): _gemm,
     ("", "MatMul"): _matmul,
 }

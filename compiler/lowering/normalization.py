@@ -6,8 +6,10 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from isomorph.codegen.functor import computed_as
 from isomorph.codegen.spec import CONTIGUOUS, SECTOR, Block, KernelSpec, Launch
-from isomorph.lowering.context import Group, Lowered, ctype, floating, itemsize, shape_of
+from isomorph.lowering.context import Group, Lowered, blocks, ctype, floating, itemsize, shape_of
+from isomorph.lowering.errors import NoKernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Value
     from isomorph.ir.opdef import Key
 
-SOFTMAX, LOG_SOFTMAX, LAYER, RMS = range(4)
+SOFTMAX, LOG_SOFTMAX, LAYER, RMS, NORM_1, NORM_2 = range(6)
 FEW = 256
 """Rows of so many elements are left to one warp."""
 
@@ -79,11 +81,47 @@ def _over_planes(group: Group) -> Lowered:
     return _rows(group, LAYER, columns, first=affine, epsilon=group.main.attr("epsilon"))
 
 
+def _to_norm(group: Group) -> Lowered:
+    p = int(group.main.attr("p") or 2)
+    return _softmax(group, NORM_1 if p == 1 else NORM_2)
+
+
+def _lrn(group: Group) -> Lowered:
+    x, out, op = group.operand(0), group.output, group.main
+    shape, kind = shape_of(x), ctype(x)
+    spec = KernelSpec("lrn", (("T", kind), ("ACC", computed_as(kind))), sectors=2.0)
+    n = prod(shape)
+    factors = (float(op.attr(name)) for name in ("bias", "alpha", "beta"))
+    words = (n, shape[1], prod(shape[2:]), int(op.attr("size")), *factors)
+    return [Launch(spec, (blocks(n, 256), 1, 1), (Block((x, out), words),), (out,))]
+
+
+def _training(group: Group) -> Lowered:
+    """By the batch's own statistics, which move the running ones; without, it is an expression."""
+    op, x, out = group.main, group.operand(0), group.output
+    scale, shift, mean, variance = (group.operand(i) for i in range(1, 5))
+    if not op.attr("training_mode"):
+        raise NoKernel(f"its operands are {x.type} and {scale.type}")
+    shape = shape_of(x)
+    kinds = (("T", floating(x)), ("S", floating(scale, shift)), ("R", floating(mean, variance)))
+    moved = [*op.outputs[1:3], None, None][:2]
+    spec = KernelSpec("batch_norm", kinds, sectors=2.0)
+    words = (shape[0], shape[1], prod(shape[2:]), float(op.attr("epsilon")))
+    block = Block(
+        (x, scale, shift, mean, variance, out, *moved), (*words, float(op.attr("momentum")))
+    )
+    written = (out, *(v for v in moved if v is not None))
+    return [Launch(spec, (shape[1], 1, 1), (block,), written)]
+
+
 LOWERINGS: dict[Key, Callable[[Group], Lowered]] = {
+    ("", "BatchNormalization"): _training,
     ("", "GroupNormalization"): _over_planes,
     ("", "InstanceNormalization"): _over_planes,
     ("", "LayerNormalization"): partial(_over_axes, kind=LAYER),
+    ("", "LRN"): _lrn,
     ("", "LogSoftmax"): partial(_softmax, kind=LOG_SOFTMAX),
+    ("", "LpNormalization"): _to_norm,
     ("", "RMSNormalization"): partial(_over_axes, kind=RMS),
     ("", "Softmax"): partial(_softmax, kind=SOFTMAX),
 }
