@@ -1,5 +1,5 @@
-// Normalizations of rows: softmax, log-softmax, to mean 0 and (or) variance 1, and to norm 1 (a row of
-// zeros stays); scale and bias are the epilogue's. A row is `columns` elements that lie `inner` apart; each step reads it again.
+// Normalizations of rows: softmax, log-softmax, to mean 0 and (or) variance 1, and to norm 1 or maximum 1 (a
+// row of zeros stays); scale and bias are the epilogue's. A row is `columns` elements that lie `inner` apart; each step reads it again.
 #include "dialect/memory.cuh"
 #include "dialect/reduce.cuh"
 #include "spec.cuh"
@@ -10,7 +10,7 @@ struct Params {
   uint32_t rows, columns, inner;
   float epsilon;
 };
-enum { SOFTMAX, LOG_SOFTMAX, LAYER, RMS, NORM_1, NORM_2 };
+enum { SOFTMAX, LOG_SOFTMAX, LAYER, RMS, NORM_1, NORM_2, NORM_MOST };
 constexpr int STEP = WARPS * 32;
 
 template <class F, class G> DEV float over_row(const T* x, uint32_t columns, uint32_t inner, G g) {
@@ -27,6 +27,8 @@ KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue
     shift = over_row<Largest>(x, columns, inner, [](float v) { return v; });
     float sum = over_row<Sum>(x, columns, inner, [&](float v) { return expf(v - shift); });
     factor = KIND == SOFTMAX ? sum : logf(sum);
+  } else if constexpr (KIND == NORM_MOST) {
+    factor = over_row<Largest>(x, columns, inner, [](float v) { return v; });
   } else if constexpr (KIND == NORM_1 || KIND == NORM_2) {
     float sum = over_row<Sum>(x, columns, inner, [](float v) { return KIND == NORM_1 ? fabsf(v) : v * v; });
     factor = KIND == NORM_1 ? sum : sqrtf(sum);
@@ -41,6 +43,7 @@ KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue
     if constexpr (KIND == LOG_SOFTMAX) v[0] -= factor;
     if constexpr (KIND == NORM_1 || KIND == NORM_2) v[0] = factor == 0.0f ? 0.0f : v[0] / factor;
     if constexpr (KIND == LAYER || KIND == RMS) v[0] *= factor;
+    if constexpr (KIND == NORM_MOST) v[0] = factor == 0.0f ? v[0] : v[0] / factor;
     epilogue(v, base + e * inner);
     p.out[base + e * inner] = from_f<T_OUT>(v[0]);
   }

@@ -35,6 +35,7 @@ FAMILIES = (
     "quantized",
     "image",
     "signal",
+    "ml",
 )
 MOST_BLOCKS = 65535
 """Blocks of a grid in y and in z; x has room for all that 32-bit indices reach."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.functor import LONGEST, Access, Line, Operand, computed_as, render
+from isomorph.codegen.functor import LONGEST, Line, Operand, access, computed_as, render
 from isomorph.codegen.spec import NARROW, SIZES, Block, KernelSpec, Launch
 from isomorph.ir.types import DType
 from isomorph.lowering.context import (
@@ -13,6 +13,7 @@ from isomorph.lowering.context import (
     Group,
     Lowered,
     blocks,
+    broadcast_strides,
     ctype,
     dtype_of,
     itemsize,
@@ -24,8 +25,9 @@ from isomorph.lowering.expressions import cast_text
 from isomorph.lowering.movement import copy, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from isomorph.ir.graph import Value
     from isomorph.ir.opdef import Key
 
 ROUND_MODES = {"up": 0, "down": 1, "nearest": 2}
@@ -74,9 +76,7 @@ def _dropout(group: Group) -> Lowered:
 def _cast(group: Group) -> Lowered:
     """To or from a type that only storage has; the casts between all others are expressions."""
     x, out = group.operand(0), group.output
-    source, target = stored(x), stored(out)
-    n = prod(shape_of(out))
-    own, dtype = computed_as(target), dtype_of(out)
+    target, dtype = stored(out), dtype_of(out)
     saturate = str(bool(group.main.attr("saturate", 1))).lower()
     match dtype:
         case _ if dtype in NARROW and dtype.is_integer:
@@ -88,12 +88,25 @@ def _cast(group: Group) -> Lowered:
             text = f"rounded_to<{target}>(single(a0), {saturate})"
         case _:
             text = cast_text(dtype, "a0")
-    operand = Operand(x, source, Access("full"))
-    code = render([operand], [Line("t0", own, text)], "t0", own)
+    return expression(out, [(x, shape_of(x))], text)
+
+
+def expression(
+    out: Value, reads: Sequence[tuple[Value, tuple[int, ...]]], text: str
+) -> list[Launch]:
+    """One expression, over `a0`, `a1`, …: operands in shapes that broadcast to the result's."""
+    shape, target = shape_of(out), stored(out)
+    n, own = prod(shape), computed_as(target)
+    operands = [
+        Operand(v, stored(v), access(shape, broadcast_strides(seen, shape))) for v, seen in reads
+    ]
+    code = render(operands, [Line("t0", own, text)], "t0", own)
     width = vector(target)
     spec = KernelSpec("elementwise", (("T", target), ("VALUE", own)), (("VECTOR", width),), code)
-    block = Block((out,), (n,))
-    return [Launch(spec, (blocks(n, 256 * width), 1, 1), (block, Block((x,))), (out,))]
+    values = Block(
+        tuple(o.value for o in operands), tuple(w for o in operands for w in o.access.words)
+    )
+    return [Launch(spec, (blocks(n, 256 * width), 1, 1), (Block((out,), (n,)), values), (out,))]
 
 
 def _bit_cast(group: Group) -> Lowered:

@@ -48,9 +48,14 @@ def _scattered(value: Value) -> float:
 
 
 def _gather(group: Group) -> Lowered:
-    x, index, out = group.operand(0), group.operand(1), group.output
-    shape = shape_of(x)
-    axis = int(group.main.attr("axis")) % len(shape)
+    x = group.operand(0)
+    axis = int(group.main.attr("axis")) % len(shape_of(x))
+    return gathered(group, x, group.operand(1), axis)
+
+
+def gathered(group: Group, x: Value, index: Value, axis: int) -> Lowered:
+    """Elements of an axis by their indices."""
+    shape, out = shape_of(x), group.output
     _not_from_nothing(shape[axis], out)
     spec = KernelSpec("indexing", (("T", word(x)), ("INDEX", _index(index))))
     n = prod(shape_of(out))

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Value
     from isomorph.ir.opdef import Key
 
-SOFTMAX, LOG_SOFTMAX, LAYER, RMS, NORM_1, NORM_2 = range(6)
+SOFTMAX, LOG_SOFTMAX, LAYER, RMS, NORM_1, NORM_2, NORM_MOST = range(7)
 FEW = 256
 """Rows of so many elements are left to one warp."""
 
 
-def _rows(
+def rows(
     group: Group,
     kind: int,
     columns: int,
@@ -30,6 +30,7 @@ def _rows(
     first: Sequence[tuple[Value, tuple[int, ...], str]] = (),
     epsilon: float = 0.0,
 ) -> Lowered:
+    """One block a row, `inner` apart; `first` are operands of the op that come before what joined."""
     group.alone()
     x = group.operand(0)
     functor = group.functor(first, exclude=(x,))
@@ -42,17 +43,17 @@ def _rows(
         threads=warps * 32,
         sectors=CONTIGUOUS if inner == 1 else SECTOR / itemsize(x),  # a lane to each step
     )
-    rows = prod(shape_of(x)) // max(columns, 1)
-    block = Block((x, group.output), (rows, columns, inner, float(epsilon)))
-    return [Launch(spec, (rows, 1, 1), (block, functor.block), (group.output,))]
+    count = prod(shape_of(x)) // max(columns, 1)
+    block = Block((x, group.output), (count, columns, inner, float(epsilon)))
+    return [Launch(spec, (count, 1, 1), (block, functor.block), (group.output,))]
 
 
 def _softmax(group: Group, kind: int) -> Lowered:
     shape = shape_of(group.operand(0))
     if not shape:
-        return _rows(group, kind, 1)
+        return rows(group, kind, 1)
     axis = int(group.main.attr("axis")) % len(shape)
-    return _rows(group, kind, shape[axis], prod(shape[axis + 1 :]))
+    return rows(group, kind, shape[axis], prod(shape[axis + 1 :]))
 
 
 def _affine(
@@ -69,7 +70,7 @@ def _over_axes(group: Group, kind: int) -> Lowered:
     shape = shape_of(group.operand(0))
     columns = prod(shape[int(group.main.attr("axis")) % len(shape) :])
     affine = _affine(group, lambda own: own)
-    return _rows(group, kind, columns, first=affine, epsilon=group.main.attr("epsilon"))
+    return rows(group, kind, columns, first=affine, epsilon=group.main.attr("epsilon"))
 
 
 def _over_planes(group: Group) -> Lowered:
@@ -78,7 +79,7 @@ def _over_planes(group: Group) -> Lowered:
     groups = int(group.main.attr("num_groups", shape[1]))
     columns = prod(shape[1:]) // max(groups, 1)
     affine = _affine(group, lambda own: (*own, *[1] * (len(shape) - 2)))
-    return _rows(group, LAYER, columns, first=affine, epsilon=group.main.attr("epsilon"))
+    return rows(group, LAYER, columns, first=affine, epsilon=group.main.attr("epsilon"))
 
 
 def _to_norm(group: Group) -> Lowered:
