@@ -1,4 +1,5 @@
-// x / (bias + alpha / size · Σ x²)^beta, the sum over neighbouring channels.
+// x / (bias + alpha / size · Σ x²)^beta, the sum over neighbouring channels, in float64: squares of
+// float32 overflow.
 #include "dialect/core.cuh"
 #include "dialect/functions.cuh"
 #include "spec.cuh"
@@ -14,13 +15,14 @@ KERNEL void __launch_bounds__(256) lrn(const Params p) {
   uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= p.n) return;
   int32_t c = int32_t(i / p.inner % p.channels), before = int32_t(p.size - 1) / 2, after = int32_t(p.size - 1) - before;
-  ACC sum = ACC(0);
+  double sum = double(0);
   for (int32_t d = -before; d <= after; d++) {
     if (c + d < 0 || c + d >= int32_t(p.channels)) continue;
-    ACC v = ACC(value(p.x[int32_t(i) + d * int32_t(p.inner)]));
+    double v = double(value(p.x[int32_t(i) + d * int32_t(p.inner)]));
     sum += v * v;
   }
-  ACC base = ACC(p.bias) + ACC(p.alpha) / ACC(p.size) * sum;
-  p.out[i] = from<T>::f(ACC(value(p.x[i])) / pow_(base, ACC(p.beta)));
+  using V = decltype(value(p.x[0]));
+  double base = double(p.bias) + double(p.alpha) / double(p.size) * sum;
+  p.out[i] = from<T>::f(V(double(value(p.x[i])) / pow(base, double(p.beta))));
 }
 HOST_ENTRY(lrn)

@@ -22,7 +22,7 @@ KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue
   uint32_t row = blockIdx.x, columns = p.columns, inner = p.inner;
   uint32_t base = row / inner * columns * inner + row % inner;
   const T* x = p.x + base;
-  float shift = 0.0f, factor = 1.0f;
+  float shift = 0.0f, factor = 1.0f, unit = 1.0f;
   if constexpr (KIND == SOFTMAX || KIND == LOG_SOFTMAX) {
     shift = over_row<Largest>(x, columns, inner, [](float v) { return v; });
     float sum = over_row<Sum>(x, columns, inner, [&](float v) { return expf(v - shift); });
@@ -30,7 +30,9 @@ KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue
   } else if constexpr (KIND == NORM_MOST) {
     factor = over_row<Largest>(x, columns, inner, [](float v) { return v; });
   } else if constexpr (KIND == NORM_1 || KIND == NORM_2) {
-    float sum = over_row<Sum>(x, columns, inner, [](float v) { return KIND == NORM_1 ? fabsf(v) : v * v; });
+    float most = over_row<Largest>(x, columns, inner, [](float v) { return fabsf(v); });
+    if (most > 0.0f && most < INFINITE) unit = most;  // sums neither overflow nor vanish
+    float sum = over_row<Sum>(x, columns, inner, [&](float v) { return KIND == NORM_1 ? fabsf(v / unit) : v / unit * (v / unit); });
     factor = KIND == NORM_1 ? sum : sqrtf(sum);
   } else {
     if constexpr (KIND == LAYER) shift = over_row<Sum>(x, columns, inner, [](float v) { return v; }) / columns;
@@ -41,7 +43,7 @@ KERNEL void __launch_bounds__(STEP) rows(const Params p, const Epilogue epilogue
     float v[1] = {to_f(x[e * inner]) - shift};
     if constexpr (KIND == SOFTMAX) v[0] = expf(v[0]) / factor;
     if constexpr (KIND == LOG_SOFTMAX) v[0] -= factor;
-    if constexpr (KIND == NORM_1 || KIND == NORM_2) v[0] = factor == 0.0f ? 0.0f : v[0] / factor;
+    if constexpr (KIND == NORM_1 || KIND == NORM_2) v[0] = factor == 0.0f ? 0.0f : v[0] / unit / factor;
     if constexpr (KIND == LAYER || KIND == RMS) v[0] *= factor;
     if constexpr (KIND == NORM_MOST) v[0] = factor == 0.0f ? v[0] : v[0] / factor;
     epilogue(v, base + e * inner);

@@ -6,7 +6,6 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from isomorph.codegen.functor import computed_as
 from isomorph.codegen.spec import CONTIGUOUS, SECTOR, Block, KernelSpec, Launch
 from isomorph.lowering.context import Group, Lowered, blocks, ctype, floating, itemsize, shape_of
 from isomorph.lowering.errors import NoKernel
@@ -90,7 +89,7 @@ def _to_norm(group: Group) -> Lowered:
 def _lrn(group: Group) -> Lowered:
     x, out, op = group.operand(0), group.output, group.main
     shape, kind = shape_of(x), ctype(x)
-    spec = KernelSpec("lrn", (("T", kind), ("ACC", computed_as(kind))), sectors=2.0)
+    spec = KernelSpec("lrn", (("T", kind),), sectors=2.0)
     n = prod(shape)
     factors = (float(op.attr(name)) for name in ("bias", "alpha", "beta"))
     words = (n, shape[1], prod(shape[2:]), int(op.attr("size")), *factors)
