@@ -20,14 +20,14 @@ DEV int32_t tap_at(const Params& p, int axis, uint32_t o, uint32_t k) {
   int32_t at;
   if (TRANSPOSED) {
     int32_t full = int32_t(o) + p.pad[axis] - int32_t(k) * p.dilation[axis];
-    if (full < 0 || full % p.stride[axis]) return -1;
-    at = full / p.stride[axis];
+    at = int32_t(uint32_t(full) / uint32_t(p.stride[axis]));
+    if (full < 0 || at * p.stride[axis] != full) return -1;
   } else {
     at = int32_t(o) * p.stride[axis] - p.pad[axis] + int32_t(k) * p.dilation[axis];
   }
   return at >= int32_t(p.in[axis]) ? -1 : at;
 }
-KERNEL void __launch_bounds__(256) conv_direct(const Params p, const Finish finish) {
+KERNEL void __launch_bounds__(256, 4) conv_direct(const Params p, const Finish finish) {
   uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= p.n) return;
   uint32_t o2 = i % p.result[2], o1 = i / p.result[2] % p.result[1], rest = i / p.result[2] / p.result[1];

@@ -32,8 +32,9 @@ KERNEL void __launch_bounds__(64) det(const Params p) {
     double head = at(k, k);
     product *= head;
     if (head == 0.0) break;
+    double inverse = 1.0 / head;
     for (uint32_t r = k + 1; r < size; r++) {
-      double factor = at(r, k) / head;
+      double factor = at(r, k) * inverse;
       for (uint32_t c = k + 1; c < size; c++) at(r, c) -= factor * at(k, c);
     }
   }

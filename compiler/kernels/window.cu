@@ -15,7 +15,7 @@ struct Params {
 };
 enum { MAXIMUM, AVERAGE, NORM };
 
-KERNEL void __launch_bounds__(256) window(const Params p, const Finish finish) {
+KERNEL void __launch_bounds__(256, 4) window(const Params p, const Finish finish) {
   uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= p.n) return;
   uint32_t o2 = i % p.result[2], o1 = i / p.result[2] % p.result[1], rest = i / p.result[2] / p.result[1];

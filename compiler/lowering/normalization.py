@@ -29,7 +29,7 @@ def rows(
     first: Sequence[tuple[Value, tuple[int, ...], str]] = (),
     epsilon: float = 0.0,
 ) -> Lowered:
-    """One block a row, `inner` apart; `first` are operands of the op that come before what joined."""
+    """One block a row; `first` are operands of the op that come before what joined it."""
     group.alone()
     x = group.operand(0)
     functor = group.functor(first, exclude=(x,))

@@ -136,6 +136,10 @@ def _for(op: Op, index: int, shape: tuple[int, ...]) -> np.ndarray:
                 whole - (ones.size - 1) * (whole // max(ones.size, 1)),
                 whole // max(ones.size, 1),
             )
+        case "MaxUnpool", 2 if given is not None:
+            return np.resize((*given[:2], *(8 * d + 16 for d in given[2:])), shape)
+        case "Dropout", _:
+            return zeros
         case "Slice", 2:
             return ones * np.iinfo(np.int32).max
         case "Squeeze", _ if given is not None:

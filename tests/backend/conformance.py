@@ -60,6 +60,7 @@ def judge(case: Case, device: str) -> Result:
     """Run a case on a device, and compare as the suite's own runner does."""
     from isomorph.backend import Prepared
     from isomorph.ir.errors import IsomorphError
+    from isomorph.lowering.errors import NoKernelError
 
     try:
         run = _prepare(case, device)
@@ -75,6 +76,8 @@ def judge(case: Case, device: str) -> Result:
                 _same_form([plain(w) for w in wanted], found)
             else:
                 same_as_wanted(case, found, wanted)
+        except NoKernelError as error:  # what an input says decided it
+            return Result("refused", f"{type(error).__name__}: {_line(error)}")
         except Exception as error:  # noqa: BLE001 - as above
             return Result("mismatch", f"{type(error).__name__}: {_line(error)}")
     if random:

@@ -64,21 +64,43 @@ GRAPHS = {
     "float8": "(float[m, n] x) => (float16[m, n] z)"
     " { t = Cast<to = 17>(x)\n z = Cast<to = 10>(t) }",
 }
+GRAPHS |= {
+    "best": "(float[m, n] x) => (float[1, n] z, int64[1, n] i) <int64[1] k = {1}>"
+    " { z, i = TopK<axis = 0>(x, k) }",
+    "einsum": '(float[m, n] x, float[n, m] y) => (float[m] z) { z = Einsum<equation = "ij,ji->i">'
+    "(x, y) }",
+    "transform": "(float[m, n, 2] x) => (float[m, n, 2] z) <int64 a = {1}> { z = DFT(x, , a) }",
+    "real transform": "(float[m, n, 1] x) => (float[m, 9, 2] z) <int64 a = {1}, int64 l = {16}>"
+    " { z = DFT<onesided = 1>(x, l, a) }",
+    "det": "(float[m, 3, 3] x, float[m, n] y) => (float[m] z, float[m, n] t)"
+    " { z = Det(x)\n t = Neg(y) }",
+    "local": "(float16[2, m, n] x) => (float16[2, m, n] z) { z = LRN<size = 3>(x) }",
+    "norm": "(float[m, n] x) => (float[m, n] z) { z = LpNormalization<axis = 0, p = 2>(x) }",
+    "trained": "(float[m, n, 3] x, float[n] s, float[n] b, float[n] c, float[n] s2)"
+    " => (float[m, n, 3] z, float[n] d, float[n] e)"
+    " { z, d, e = BatchNormalization<training_mode = 1>(x, s, b, c, s2) }",
+    "resize": "(float[1, 1, m, n] x) => (float[1, 1, a, b] z) <float[4] f = {1, 1, 2.5, 0.6}>"
+    ' { z = Resize<mode = "cubic", antialias = 1>(x, , f) }',
+    "unpool": "(float[1, 1, m, n] x, int64[1, 1, m, n] i) => (float[1, 1, a, b] z)"
+    " { z = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i) }",
+}
 SMALL = {"gather nd", "scatter nd", "gather elements", "scatter elements", "reverse", "largest"}
 """Those whose indices need something to point at."""
-WINDOWS = {"volume", "into", "norms", "places"}
-"""Those whose windows need something to stand on."""
+WINDOWS = {"volume", "into", "norms", "places", "trained", "resize", "unpool", "transform", "best"}
+"""Those that need something to stand on."""
 
 
 def feed(value: Any, dims: dict[str, int], name: str, rng: np.random.Generator) -> np.ndarray:
     assert isinstance(value.type, TensorType)
     shape = [d.evaluate(dims) if isinstance(d, Expr) else d for d in value.type.shape or ()]
     dtype = value.type.dtype
+    if name == "unpool" and value.name == "i":
+        return rng.permutation(4 * dims["m"] * dims["n"])[: dims["m"] * dims["n"]].reshape(shape)
     if value.name == "i":
         most = {"gather elements": dims["n"], "scatter elements": dims["n"], "one hot": 3}
         top = most.get(name, dims["m"])
         return rng.integers(-top if name != "reverse" else 0, top, shape)
-    if value.name == "s":
+    if value.name.startswith("s"):
         return rng.uniform(0.05, 0.2, shape).astype(np.float32)
     if dtype is DType.BOOL:
         return rng.integers(0, 2, shape).astype(bool)

@@ -5,13 +5,20 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+import numpy as np
 import pytest
 
 from isomorph.codegen import nvrtc
 from isomorph.codegen.spec import PORTABLE, KernelSpec
+from isomorph.frontends.canonical import canonical
+from isomorph.lowering import LOWERINGS, lower
+from isomorph.lowering.errors import NoKernelError
+from isomorph.runtime.plan import make_plan
+from isomorph.runtime.specialise import specialised
 from tests.kernels.models import MODELS, NEEDS_TORCH, SHAPES, TORCH, plan
 from tests.kernels.sass import needs_disassembler, opcodes
 from tests.kernels.support import needs_nvrtc
+from tests.ops.harness import build, cases
 
 SETS = {"here": [m for m in MODELS if m not in TORCH], "torch": list(TORCH)}
 FROM = ["here", pytest.param("torch", marks=NEEDS_TORCH)]
@@ -39,6 +46,33 @@ def test_no_kernel_spills(source: str, arch: str):
     assert {spec.name: c.spills for spec, c in made.items() if c.spills} == {}
     assert all(c.code.startswith(b"\x7fELF") for c in made.values())
     assert all(0 < c.registers <= 128 for c in made.values())
+
+
+@cache
+def of_operators() -> tuple[KernelSpec, ...]:
+    """The kernels of single operators, one use of each in two element types."""
+    found: dict[KernelSpec, None] = {}
+    for key in LOWERINGS.rows():
+        for dtype in ("float32", "float64", "uint8"):
+            for case in cases([key], [dtype])[:1]:
+                graph, feeds = build(*case.values)
+                try:
+                    shapes = tuple(np.shape(feed) for feed in feeds)
+                    made = specialised(canonical(graph), shapes)
+                    found.update(dict.fromkeys(make_plan(made, lower(made, "sm_90")).specs))
+                except NoKernelError:
+                    continue
+    return tuple(found)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", PORTABLE)
+def test_no_kernel_of_an_operator_spills(arch: str):
+    specs = [s for s in of_operators() if arch in s.archs]
+    assert len({s.kernel for s in specs}) > 30
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda s: nvrtc.cubin(s, arch), specs))
+    assert [s.name for s, c in zip(specs, made, strict=True) if c.spills] == []
 
 
 @needs_nvrtc

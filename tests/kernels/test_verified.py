@@ -30,13 +30,17 @@ OPERATORS = (
 )
 WITH_RANGES = {
     "RoiAlign": (
-        "(float[2, 3, 6, 8] x, float[5, 4] r, int64[5] b) => (float[5, 3, 2, 2] y)"
-        " { y = RoiAlign<output_height = 2, output_width = 2, sampling_ratio = 2>(x, r, b) }",
+        (
+            "(float[2, 3, 6, 8] x, float[5, 4] r, int64[5] b) => (float[5, 3, 2, 2] y)"
+            " { y = RoiAlign<output_height = 2, output_width = 2, sampling_ratio = 2>(x, r, b) }"
+        ),
         ["x: float32[2, 3, 6, 8]", "r: float32[5, 4] in 0..6", "b: int64[5] in 0..1"],
     ),
     "MaxUnpool": (
-        "(float[1, 2, 2, 2] x, int64[1, 2, 2, 2] i) => (float[1, 2, 4, 4] y)"
-        " { y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i) }",
+        (
+            "(float[1, 2, 2, 2] x, int64[1, 2, 2, 2] i) => (float[1, 2, 4, 4] y)"
+            " { y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i) }"
+        ),
         ["x: float32[1, 2, 2, 2]", "i: int64[1, 2, 2, 2] in 0..31"],
     ),
     "ReverseSequence": (
@@ -44,8 +48,10 @@ WITH_RANGES = {
         ["x: float32[4, 3]", "i: int64[3] in 0..4"],
     ),
     "TensorScatter": (
-        "(float16[2, 3, 5, 2] x, float16[2, 3, 2, 2] u, int64[2] i) => (float16[2, 3, 5, 2] y)"
-        " { y = TensorScatter(x, u, i) }",
+        (
+            "(float16[2, 3, 5, 2] x, float16[2, 3, 2, 2] u, int64[2] i) => (float16[2, 3, 5, 2] y)"
+            " { y = TensorScatter(x, u, i) }"
+        ),
         ["x: float16[2, 3, 5, 2]", "u: float16[2, 3, 2, 2]", "i: int64[2] in 0..3"],
     ),
 }
