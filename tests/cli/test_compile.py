@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import MLP
 from tests.kernels.support import needs_compiler
 
-DET = "d (float[2, 2] x) => (float y) { t = Neg(x)\n y = Det(t) }"
+DICE = "d (float[2, 2] x) => (float[2, 2] y) { t = Neg(x)\n y = RandomNormalLike(t) }"
 
 
 @needs_compiler
@@ -86,9 +86,9 @@ def test_a_sample_may_hold_more_than_inputs(isomorph, model, tmp_path):
 
 @needs_compiler
 def test_ops_without_a_kernel_are_exit_code_1(isomorph, model, tmp_path):
-    done = isomorph("compile", model(DET), "-o", tmp_path / "b", "--json")
+    done = isomorph("compile", model(DICE), "-o", tmp_path / "b", "--json")
     assert done.code == 1
-    assert [m["op"] for m in done.document["missing"]] == ["Det"]
+    assert [m["op"] for m in done.document["missing"]] == ["RandomNormalLike"]
     assert not (tmp_path / "b").exists()
 
 
