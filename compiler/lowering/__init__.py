@@ -36,6 +36,7 @@ FAMILIES = (
     "image",
     "signal",
     "ml",
+    "text",
 )
 MOST_BLOCKS = 65535
 """Blocks of a grid in y and in z; x has room for all that 32-bit indices reach."""

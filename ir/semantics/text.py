@@ -120,7 +120,7 @@ def _tf_idf(call: Call, x: Any) -> np.ndarray:
     tokens = np.asarray(x)
     if tokens.ndim not in {1, 2}:
         raise _problem(call, f"shape {tokens.shape}; a vector or a matrix was expected")
-    grams, indexes = _pool(call), np.array(call.attr("ngram_indexes"), np.int64)
+    grams, indexes = pool(call), np.array(call.attr("ngram_indexes"), np.int64)
     rows = tokens.reshape(1, -1) if tokens.ndim == 1 else tokens
     counts = np.zeros((len(rows), len(indexes)))
     for row, words in enumerate(rows.tolist()):
@@ -147,7 +147,7 @@ def _weighted(call: Call, counts: np.ndarray) -> np.ndarray:
     return (np.minimum(counts, 1) if mode == "IDF" else counts) * np.array(weights)
 
 
-def _pool(call: Call) -> dict[tuple[Any, ...], int]:
+def pool(call: Call) -> dict[tuple[Any, ...], int]:
     """The n-grams that are counted, and the number of each."""
     items: Sequence[Any] = call.attr("pool_strings") or call.attr("pool_int64s") or ()
     starts = [*call.attr("ngram_counts"), len(items)]
