@@ -215,7 +215,8 @@ def _trilu(group: Group) -> Lowered:
         raise NoKernel("its diagonal is not constant")
     most = max(shape[-2:]) + 1
     offset = min(max(given[0] if given else 0, -most), most)
-    spec = KernelSpec("trilu", (("T", word(x)),), (("UPPER", bool(group.main.attr("upper"))),))
+    upper = bool(group.main.attr("upper"))
+    spec = KernelSpec("trilu", (("T", word(x)),), (("UPPER", upper),), sectors=1.5)  # cut rows
     n = prod(shape)
     block = Block((x, out), (n, *shape[-2:], offset))
     return [Launch(spec, (blocks(n, 256), 1, 1), (block,), (out,))]

@@ -64,6 +64,20 @@ PROBLEMS = {
     " => (FLOAT[2, 48, 128] z) { z = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v) }",
     "padding": "(FLOAT[2, 32, 32] x) => (FLOAT[2, 48, 64] z) <int64[6] p = {0, 8, 16, 0, 8, 16}>"
     " { z = Pad(x, p) }",
+    "mirrored": "(FLOAT[2, 32, 32] x) => (FLOAT[2, 48, 64] z) <int64[6] p = {0, 8, 16, 0, 8, 16}>"
+    ' { z = Pad<mode = "reflect">(x, p) }',
+    "triangle": "(FLOAT[2, 64, 64] x) => (FLOAT[2, 64, 64] z) { z = Trilu(x) }",
+    "quantized": "(FLOAT[64, 64] x, FLOAT[64] s) => (int8[64, 64] z)"
+    " { z = QuantizeLinear<axis = 1, output_dtype = 3>(x, s) }",
+    "dequantized": "(int8[64, 64] x, FLOAT[64] s) => (FLOAT[64, 64] z)"
+    " { z = DequantizeLinear<axis = 0>(x, s) }",
+    "hot": "(int64[64, 4] i, FLOAT[2] v) => (FLOAT[64, 4, 32] z) <int64 d = {32}>"
+    " { z = OneHot(i, d, v) }",
+    "elements": "(FLOAT[64, 64] x, int64[32, 64] i) => (FLOAT[32, 64] z)"
+    " { z = GatherElements(x, i) }",
+    "norm": "(FLOAT[8, 512] x) => (FLOAT[8, 512] z) { z = LpNormalization(x) }",
+    "channels around": "(FLOAT[2, 16, 8, 8] x) => (FLOAT[2, 16, 8, 8] z) { z = LRN<size = 3>(x) }",
+    "running": "(FLOAT[64, 64] x) => (FLOAT[64, 64] z) <int64 a = {1}> { z = CumSum(x, a) }",
 }
 """Sizes are multiples of every tile."""
 
