@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isomorph.ir.graph import Graph, Op
     from isomorph.ir.patch import Patch
 
-FAMILIES = ("ml", "normalization", "recurrent", "training")
+FAMILIES = ("recurrent", "training")
 
 DEFINITIONS: Manifest[Rewrite] = Manifest("isomorph.lowering.definitions", "DEFINITIONS", FAMILIES)
 
