@@ -2,7 +2,8 @@
 
 A rewritten number (a folded product, a Python float stored as float32) was rounded once to its
 stored dtype; question 1 grants exactly that, by perturbing those numbers and no others. A number is
-rewritten when it occurs nowhere among the reference's constants and is not short (see `noise`).
+rewritten when it occurs nowhere among the reference's constants and is not short (see `noise`), or
+when it is what the reference computes of constants alone (see `folded`), rounded.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.interpret import Program
 from isomorph.ir.types import DType
 from isomorph.ir.weights import Weight
+from isomorph.parity.folded import content
 from isomorph.parity.noise import is_short
 from isomorph.parity.tolerance.units import Unit
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from isomorph.ir.graph import Op, Value
+    from isomorph.parity.folded import Folded
 
 VERY_SHORT_BITS = 5
 WHOLE_SINGLE = 2.0**24
@@ -70,13 +73,21 @@ class Rewritten:
         graph: the candidate.
         known: the reference's numbers, sorted.
         digests: the reference's weights, by content; such weights are not looked into.
+        folded: what the reference computes of constants, and how far that was rounded.
     """
 
-    def __init__(self, graph: Graph, known: np.ndarray, digests: frozenset[bytes]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        known: np.ndarray,
+        digests: frozenset[bytes],
+        folded: Folded | None = None,
+    ) -> None:
         self._graph = graph
         self._known = known
         self._digests = digests
-        self._masks: dict[int, tuple[np.ndarray, float] | None] = {}
+        self._folded: Folded = folded or {}
+        self._roundings: dict[int, np.ndarray | None] = {}
         self._attributes = [
             (index, name)
             for index, (_, op) in enumerate(graph.walk())
@@ -115,23 +126,31 @@ class Rewritten:
             found = self._of(weight) if isinstance(weight, Weight) else None
             if found is None:
                 return array
-            mask, unit = found
-            factor = 1 + rng.uniform(-unit, unit, mask.shape)
-            return np.asarray(array) * np.where(mask, factor, 1.0)
+            return np.asarray(array) + rng.uniform(-1.0, 1.0, found.shape) * found
 
         return change
 
-    def _of(self, weight: Weight) -> tuple[np.ndarray, float] | None:
-        """Which elements of a weight were rewritten, and the roundoff of its dtype."""
-        if id(weight) not in self._masks:
+    def _of(self, weight: Weight) -> np.ndarray | None:
+        """How far each element of a weight was rounded at most, if any was rewritten."""
+        if id(weight) not in self._roundings:
             found = None
-            if weight.dtype.is_float and weight.digest() not in self._digests:
-                mask = self._mask(np.asarray(weight.numpy(), np.float64), weight.dtype.bits)
-                if mask.any():  # then what looks short may have been rounded too
-                    mask = ~np.isin(np.asarray(weight.numpy(), np.float64), self._known)
-                    found = mask, Unit.of(weight.dtype).u
-            self._masks[id(weight)] = found
-        return self._masks[id(weight)]
+            if weight.dtype.is_float:
+                found = self._folded.get(content(weight.numpy())) if self._folded else None
+                found = None if found is None else found.reshape(weight.shape)
+                if weight.digest() not in self._digests:
+                    found = self._rounded(weight, found)
+            self._roundings[id(weight)] = found
+        return self._roundings[id(weight)]
+
+    def _rounded(self, weight: Weight, found: np.ndarray | None) -> np.ndarray | None:
+        """The same for a weight that the reference does not have."""
+        array = np.asarray(weight.numpy(), np.float64)
+        if not self._mask(array, weight.dtype.bits).any():
+            return found
+        with np.errstate(all="ignore"):
+            size = np.where(np.isfinite(array), np.abs(array), 0.0) * Unit.of(weight.dtype).u
+        mask = ~np.isin(array, self._known)  # what looks short may have been rounded too
+        return np.maximum(0.0 if found is None else found, np.where(mask, size, 0.0))
 
     def _mask(self, array: np.ndarray, bits: int = 64) -> np.ndarray:
         whole = WHOLE_SINGLE if bits == 32 else 2.0**53

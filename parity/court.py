@@ -17,7 +17,7 @@ from isomorph.parity.arrays import is_float
 from isomorph.parity.case import Failure
 from isomorph.parity.compiled import Compiled
 from isomorph.parity.drawn import Drawn
-from isomorph.parity.endtoend import compare_optimized, finite_where_expected
+from isomorph.parity.endtoend import compare_optimized, finite_where_expected, rounded_away
 from isomorph.parity.finding import Finding
 from isomorph.parity.leaves import Leaves, formed_otherwise, type_of
 from isomorph.parity.nearness import distance, misplaced
@@ -330,6 +330,8 @@ class Court:
                 except (BudgetError, RefusedError, ValueError):
                     narrow = []
             own = np.asarray(widen(narrow[at])) if narrow else None
+            if mismatch.any() and self._nodes_are_right(case):
+                mismatch &= ~rounded_away(self.candidate, case.inputs, truths, results, at)
             self._nonfinite(case, index, given, truth, own, mismatch)
             finding = distance(given, truth, own, unit)
             if finding is not None:

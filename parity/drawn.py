@@ -85,8 +85,8 @@ def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Findi
 
     One finding per result that is present.
     """
-    if any(has_nan(v) for v in operands):
-        words = f"the standard leaves {op.type} of NaN open"
+    if any(has_nan(v) or _has_infinity(v) for v in operands):
+        words = f"the standard leaves {op.type} of NaN and of infinities open"
         return [Finding(Status.UNSPECIFIED, words) for r in results if r is not None]
     own = evaluate(op, operands)
     found: list[Finding] = []
@@ -101,6 +101,10 @@ def judge(op: Op, operands: Sequence[Any], results: Sequence[Any]) -> list[Findi
             problem = _outside(op, operands, got)
         found.append(Finding(Status.FAIL, problem) if problem else Finding())
     return found
+
+
+def _has_infinity(value: Any) -> bool:
+    return is_float(value) and bool(np.isinf(np.asarray(value).astype(np.float64)).any())
 
 
 def _form(array: np.ndarray) -> str:

@@ -150,6 +150,20 @@ def noise_of_precision(
     return spreads
 
 
+def rounded_away(
+    candidate: Candidate, inputs: Sequence[Any], truth: Leaves, plain: Leaves, index: int
+) -> np.ndarray:
+    """Elements of one tensor that 64 roundings in every float make NaN or infinite, or finite."""
+    spreads = [Spread.none(t) for t in truth.tensors]
+    unit = FACTOR * _unit(plain)
+
+    def evaluate(seed: int) -> list[Any]:
+        return candidate.program.run(inputs, change=Perturbation(seed, unit).change)
+
+    probe(evaluate, truth, spreads, range(4 * PROBES))
+    return spreads[index].flipped
+
+
 def _unit(plain: Leaves) -> float:
     """The unit roundoff of the coarsest output; float32's where none is a float."""
     units = [Unit.of(DType.of(p.dtype)).u for p in plain.tensors if is_float(p)]

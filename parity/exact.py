@@ -168,6 +168,8 @@ def _left_open(op: Op, operands: Sequence[Any], got: np.ndarray, bad: np.ndarray
     if op.type == "MaxUnpool":
         places = np.asarray(operands[1])
         return "the standard leaves repeated places open" if _repeats(places) else ""
+    if op.type == "MaxRoiPool" and not (np.abs(np.asarray(operands[1])) < 2.0**30).all():
+        return "the standard leaves regions beyond the integers that count pixels open"
     if op.type == "NonMaxSuppression":
         return _boxes(operands)
     if op.type == "TopK" and not op.attr("sorted", 1):

@@ -19,7 +19,7 @@ from isomorph.ir.semantics import evaluate
 from isomorph.ir.semantics._activation import ACTIVATED, activation_of, without_activation
 from isomorph.parity import known_attention as attention
 from isomorph.parity import known_casts as casts
-from isomorph.parity import known_drawn, known_ml
+from isomorph.parity import known_drawn, known_found, known_ml
 from isomorph.parity import known_fused as fused
 from isomorph.parity import known_quantized as quantized
 from isomorph.parity import known_recurrent as recurrent
@@ -98,6 +98,9 @@ def explain(case: Case) -> tuple[np.ndarray, str]:
             covered, said = known_ml.explain(case.op, case.operands, case.got, case.unit)
             found |= covered
             words += [said] if covered.any() else []
+        covered, said = known_found.explain(case.op, case.operands, case.got)
+        found |= covered
+        words += [said] if covered.any() else []
     return found, "; ".join(words)
 
 
@@ -293,6 +296,8 @@ def broken(op: Op) -> str:
 
 def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
     """Why a result has another shape than it should, when it is known."""
+    if words := known_found.explain_shape(op, operands, got):
+        return words
     nothing, scalar = DIVERGENCES["reduce-nothing"], DIVERGENCES["nonzero-scalar"]
     if op.key in nothing.ops and operands and reduction.forward(op, operands, got):
         return nothing.words
@@ -303,7 +308,7 @@ def explain_shape(op: Op, operands: Sequence[Any], got: tuple[int, ...]) -> str:
 
 def explain_exact(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndarray) -> str:
     """Why an exact op's result differs, when it is known; every differing element must fit."""
-    if words := _unique_of_nan(op, operands):
+    if words := known_found.explain_exact(op, operands) or _unique_of_nan(op, operands):
         return words
     with np.errstate(all="ignore"):
         if op.type == "Where" and ((got == wanted) | (np.isnan(got) & np.isnan(wanted))).all():

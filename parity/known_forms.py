@@ -12,7 +12,7 @@ import numpy as np
 
 from isomorph.exporters.runtimes.divergences import DIVERGENCES
 from isomorph.ir.schema import ML
-from isomorph.parity import known_ml
+from isomorph.parity import known_found, known_ml
 from isomorph.parity.arrays import is_list, is_tensor
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def explain(op: Op, operands: Sequence[Any], got: Any, index: int) -> str:
         other = known_ml.instead(op, operands, index)
         return other[1] if other is not None and _same(other[0], got) else ""
     if op.domain or op.type not in _KNOWN:
-        return ""
+        return known_found.explain_form(op, operands, got)
     name, make = _KNOWN[op.type]
     if op.type == "StringSplit" and op.attr("delimiter"):
         name = "string-split-nothing"

@@ -17,6 +17,7 @@ from isomorph.parity import constants
 from isomorph.parity.align import Places
 from isomorph.parity.arrays import is_tensor
 from isomorph.parity.constants import Rewritten
+from isomorph.parity.folded import folded
 from isomorph.parity.noise import EVALUATION_ERRORS, Perturbation, Spread
 
 if TYPE_CHECKING:
@@ -107,9 +108,9 @@ class Local:
     def _known(self) -> Rewritten:
         if self._rewritten is None:
             numbers = constants.numbers(constants.constants(self._reference))
-            self._rewritten = Rewritten(
-                self._candidate, numbers, constants.digests(self._reference)
-            )
+            digests = constants.digests(self._reference)
+            made = folded(self._reference)
+            self._rewritten = Rewritten(self._candidate, numbers, digests, made)
         return self._rewritten
 
 

@@ -34,6 +34,8 @@ BLOCK = 1 << 14
 """Elements that are worked on at a time, so that they stay in the cache."""
 SATURATING = frozenset({("", "Erf"), ("", "Tanh"), ("", "Sigmoid")})
 """Functions whose results are 1 only where they were rounded to it: what is lost there counts."""
+TRANSFORMS = frozenset({("", "DFT"), ("", "STFT")})
+"""Sums whose errors are those of their largest results, computed at once as they are."""
 LAST_PLACE = 2.0**-52
 """Half of it would mostly round away: 1 + ξu is a float64 itself."""
 
@@ -77,7 +79,16 @@ class Perturbation:
         if is_map(array):
             return {k: self.change(value, a) for k, a in array.items()}
         producer = value.producer if isinstance(value, Value) else None
-        return self._moved(array, whole=producer is not None and producer.key in SATURATING)
+        moved = self._moved(array, whole=producer is not None and producer.key in SATURATING)
+        if producer is not None and producer.key in TRANSFORMS and is_double(array):
+            return self._spread(moved)
+        return moved
+
+    def _spread(self, array: np.ndarray) -> np.ndarray:
+        """The same with noise of the size of the largest results of each of a batch."""
+        size = np.where(np.isfinite(array), np.abs(array), 0.0)
+        size = size.max(tuple(range(1, array.ndim)), keepdims=True, initial=0.0)
+        return array + self._rng.uniform(-self.unit, self.unit, array.shape) * size
 
 
 class Computed(Perturbation):

@@ -14,8 +14,10 @@ import numpy as np
 
 from isomorph.ir.opdef import Tolerance
 from isomorph.parity import exact
+from isomorph.parity.arrays import is_double
 from isomorph.parity.constants import Rewritten
 from isomorph.parity.finding import Finding
+from isomorph.parity.folded import folded
 from isomorph.parity.leaves import Leaves, difference_of_form
 from isomorph.parity.noise import LAST_PLACE, Computed, Spread, probe
 from isomorph.parity.sources import GraphReference
@@ -40,6 +42,10 @@ SUMMING = frozenset({"DynamicQuantizeLinear", "Mean", "QLinearConv", "QLinearMat
 """Of these classes, what sums up, or rounds to integers what it then computes with."""
 FREE = 4 * LAST_PLACE
 """Relative difference that needs no explanation."""
+OF_ZEROS = exact.MAXIMA | {"Celu"}
+"""What takes a maximum of its operand and 0, which may be -0."""
+WIDEST = 2.0**511
+"""Squares of larger numbers leave the range of float64, and there is no wider format."""
 UNDERFLOW = 2.0**-1022
 """Absolute difference that needs none: float64's smallest normal number; below, digits are lost."""
 
@@ -104,7 +110,9 @@ class Same:
         """The candidate's constants that are not the reference's."""
         if self._rewritten is None:
             numbers, digests = self.reference.numbers()
-            self._rewritten = Rewritten(self.candidate.graph, numbers, digests)
+            reference = self.reference
+            made = folded(reference.graph) if isinstance(reference, GraphReference) else None
+            self._rewritten = Rewritten(self.candidate.graph, numbers, digests, made)
         return self._rewritten
 
     def _tensor(self, index: int, output: int, wanted: Any, got: Any, noise: _Noise) -> Finding:
@@ -139,11 +147,13 @@ class Same:
             error = np.abs(wanted - got)
             finite = np.isfinite(wanted) & np.isfinite(got)
         allowed = np.zeros(wanted.shape)
+        beyond = bool((~finite).any()) and noise.leaves_range()
         over = bad
         for probes in (FIRST_PROBES, ALL_PROBES):
             allowed = noise.allowed(index, probes)
             unstable = noise.flipped(index)
             over = bad & ~(finite & (error <= allowed)) & ~(~finite & unstable)
+            over &= finite | (not beyond)
             if not over.any() or (
                 not self._jumps and (error[over] > HOPELESS * allowed[over]).any()
             ):
@@ -205,6 +215,10 @@ class _Noise:
         free = np.where(np.isfinite(size), FREE * size, 0.0) + UNDERFLOW
         return ROUNDING_FACTOR * rounding + self.constant_part(index) + free
 
+    def leaves_range(self) -> bool:
+        """Whether products of two inputs may overflow, so that infinities meet in any order."""
+        return any(is_double(v) and bool((_finite(v) > WIDEST).any()) for v in self._inputs)
+
     def constant_part(self, index: int) -> np.ndarray:
         """The part of it that rewritten constants explain."""
         return CONSTANT_FACTOR * self._of_constants[index].deviation
@@ -260,6 +274,11 @@ class _Noise:
         self._done = probes
 
 
+def _finite(array: np.ndarray) -> np.ndarray:
+    """Magnitudes, 0 for what is infinite or NaN."""
+    return np.where(np.isfinite(array), np.abs(array), 0.0)
+
+
 def _sums_nothing(output: Value) -> bool:
     """Whether each element before an output comes of few roundings, each of what is rounded."""
     return all(
@@ -283,7 +302,7 @@ def _exact_upstream(output: Value) -> bool:
     """Whether the sign of a zero is determined: nothing before sums, or takes a maximum."""
     return all(
         (is_exact(op) or tolerance_of(op) is Tolerance.ELEMENTWISE)
-        and op.type not in exact.MAXIMA
+        and op.type not in OF_ZEROS
         and tolerance_of(op) is not Tolerance.CONTROL
         for op in _upstream(output)
     )

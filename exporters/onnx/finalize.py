@@ -16,11 +16,12 @@ def finalize(graph: Graph, opset: int, *, untouched: bool = False) -> None:
     """Make a graph ready to be written, in place, subgraphs included.
 
     Weights that nothing reads go. Outputs of subgraphs get a name of their own, an Identity where
-    one is given twice; those of the model keep theirs, even where they are inputs, weights, or
-    listed twice, which run times take. Unless the graph is to be written as it was read: outputs of
-    subgraphs are computed by an op, equal weights are merged, ops get unique names, and values of
-    subgraphs names that nothing around them has, be it computed before or later: onnxruntime takes
-    a repeated one for a second definition where it types nested loops twice.
+    one is given twice, or is a value from around; those of the model keep theirs, even where they
+    are inputs, weights, or listed twice, which run times take. Unless the graph is to be written as
+    it was read: outputs of subgraphs are computed by an op, equal weights are merged, ops get
+    unique names, and values of subgraphs names that nothing around them has, be it computed before
+    or later: onnxruntime takes a repeated one for a second definition where it types nested loops
+    twice.
     """
     names: dict[str, int] = {}
     for each in graph.graphs():
@@ -38,7 +39,8 @@ def _separate_outputs(graph: Graph, opset: int, *, computed: bool) -> None:
     seen: set[Value] = set()
     outputs: list[Value] = []
     for value in graph.outputs:
-        if value in seen or (computed and value.producer is None):
+        outer = value.producer is None and (computed or value in graph.captures)
+        if value in seen or outer:
             name = f"{value.name}_output"
             made = Patch(graph).op(
                 "Identity",

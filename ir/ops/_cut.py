@@ -76,7 +76,9 @@ def split(ctx: Context) -> Types:
         if isinstance(whole, int) and len(numbers) == count and sum(numbers) != whole:
             raise ctx.error(f"sizes {sizes} do not add up to {whole}")
     else:
-        parts = ctx.attr("num_outputs", count)
+        parts = ctx.attr("num_outputs", None if ctx.op.version >= 18 else count)
+        if parts is None:
+            raise ctx.error("it has neither sizes nor num_outputs; one of them was expected")
         if parts != count:
             raise ctx.error(f"num_outputs is {parts}, but it has {count} outputs")
         if shape[axis] is not None:

@@ -41,6 +41,11 @@ def _gather_nd(ctx: Context) -> Types:
     depth, batch = places[-1], ctx.attr("batch_dims")
     if not isinstance(depth, int):
         return tensor(ctx, None)
+    if not 0 <= batch < min(len(shape), len(places)):
+        raise ctx.error(
+            f"batch_dims is {batch}; 0 to {min(len(shape), len(places)) - 1} was expected, of data "
+            f"of rank {len(shape)} and indices of rank {len(places)}"
+        )
     if not 1 <= depth <= len(shape) - batch:
         raise ctx.error(f"index tuples of {depth} do not fit {len(shape)} axes, {batch} of a batch")
     return tensor(ctx, (*places[:-1], *shape[batch + depth :]))
@@ -102,6 +107,9 @@ def _compress(ctx: Context) -> Types:
     if shape is None:
         return tensor(ctx, None)
     axis = ctx.axis(axis, len(shape))
+    size = shape[axis]
+    if condition is not None and isinstance(size, int) and condition[size:].any():
+        raise ctx.error(f"its condition selects element {size} and beyond, of {size}")
     return tensor(ctx, (*shape[:axis], count, *shape[axis + 1 :]))
 
 

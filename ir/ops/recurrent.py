@@ -27,6 +27,9 @@ def layer_types(context: Context) -> tuple[Type | None, ...]:
     direction = context.attr("direction", "forward")
     if direction not in DIRECTIONS:
         raise context.error(f"direction is {direction!r}; {', '.join(DIRECTIONS)} are known")
+    clip = context.attr("clip")
+    if clip is not None and clip < 0:
+        raise context.error(f"clip is {clip}; 0 or more was expected, as it bounds magnitudes")
     directions = DIRECTIONS[direction]
     shape = tensor.shape or (None, None, None)
     if len(shape) != 3:

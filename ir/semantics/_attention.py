@@ -83,7 +83,10 @@ def attend(
     queries, keys, values = (
         n.up(x).astype(compute, copy=False) for x in (q, present_key, present_value)
     )
-    groups = _groups(call, queries.shape[1], keys.shape[1])
+    batch, kv_heads, total, size = keys.shape
+    call.fitting(queries, (batch, *queries.shape[1:3], size))
+    call.fitting(values, (batch, kv_heads, total, values.shape[3]))
+    groups = _groups(call, queries.shape[1], kv_heads)
     if groups != 1:
         keys, values = np.repeat(keys, groups, 1), np.repeat(values, groups, 1)
     scale = call.attr("scale")
@@ -98,7 +101,7 @@ def attend(
     raw = stored(np.matmul(stored(queries * root), stored(turned * root)))
     cap = compute.type(call.attr("softcap", 0.0))
     capped = raw if cap == 0 else stored(cap * np.tanh(raw / cap))
-    total, length = keys.shape[2], queries.shape[2]
+    length = queries.shape[2]
     bias: Array | None = None
     zero, lowest = np.zeros((), compute), np.full((), -np.inf, compute)
     if mask is not None:
@@ -109,7 +112,7 @@ def attend(
     for allowed in _windows(call, length, total, past, nonpad):
         added = np.where(allowed, zero, lowest)
         bias = added if bias is None else bias + added
-    scores = capped if bias is None else stored(capped + bias)
+    scores = capped if bias is None else call.fitting(stored(capped + bias), raw.shape)
     weights = stored(_softmax(call, scores))
     if bias is not None:
         emptied = bias.max(-1, keepdims=True, initial=-np.inf) == -np.inf

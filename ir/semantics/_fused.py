@@ -32,7 +32,8 @@ def fused_conv(call: Call, x: Any, w: Any, bias: Any = None, added: Any = None) 
     """FusedConv: the sums, what is added to them, the activation."""
     sums = convolve(call, accumulate(x), accumulate(w))
     if bias is not None:
-        sums = sums + accumulate(bias).reshape(-1, *(1,) * (sums.ndim - 2))
+        each = accumulate(call.fitting(bias, sums.shape[1:2]))
+        sums = sums + each.reshape(-1, *(1,) * (sums.ndim - 2))
     if added is not None:
         if added.shape != sums.shape:
             raise TypeInferenceError(
@@ -62,9 +63,9 @@ def skip_normalization(
     """SkipLayerNormalization: of input + skip + bias, along the last axis."""
     total = skipped(call, x, skip, bias)
     normal, mean, factor = standardize(total, (-1,), call.attr("epsilon"))
-    y = normal * n.up(gamma)
+    y = normal * n.up(_along_last(call, total, gamma))
     if beta is not None:
-        y = y + n.up(beta)
+        y = y + n.up(_along_last(call, total, beta))
     return _with_statistics(call, x, y, mean, factor, total)
 
 
@@ -74,7 +75,7 @@ def skip_simplified(
     """SkipSimplifiedLayerNormalization: by the root of the mean square, so that the mean is 0."""
     total = skipped(call, x, skip, bias)
     factor = _inverse_root(total, (-1,), call.attr("epsilon"))
-    y = total * factor * n.up(gamma)
+    y = total * factor * n.up(_along_last(call, total, gamma))
     return _with_statistics(call, x, y, np.zeros_like(factor), factor, total)
 
 
@@ -86,6 +87,11 @@ def simplified_normalization(call: Call, x: Any, scale: Any) -> tuple[Array, Arr
     factor = _inverse_root(a, axes, call.attr("epsilon"))
     stash = call.float_dtype(DType(call.attr("stash_type", 1)))
     return n.like(a * factor * own, scale), factor.astype(stash)
+
+
+def _along_last(call: Call, x: Array, vector: Any) -> Any:
+    """A vector with one number for each index of the last axis."""
+    return call.fitting(vector, x.shape[-1:])
 
 
 def _inverse_root(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
@@ -100,7 +106,7 @@ def skipped(call: Call, x: Any, skip: Any, bias: Any) -> Array:
         raise TypeInferenceError(
             f"{call.op.where}: a skip of shape {b.shape} for an input of shape {a.shape}"
         )
-    return a + b if bias is None else a + b + n.up(bias)
+    return a + b if bias is None else a + b + n.up(_along_last(call, a, bias))
 
 
 def _with_statistics(
@@ -129,10 +135,10 @@ def embed_normalization(
     """
     total = embedded(call, words, segments, word_table, place_table, segment_table, places)
     normal, _, _ = standardize(total, (-1,), call.attr("epsilon"))
-    y = normal * n.up(gamma) + n.up(beta)
+    y = normal * n.up(_along_last(call, total, gamma)) + n.up(_along_last(call, total, beta))
     counts = np.zeros(words.shape[:1], np.int32)
     if mask is not None:
-        counts = (np.asarray(mask) == 1).sum(1).astype(np.int32)
+        counts = (np.asarray(call.fitting(mask, words.shape)) == 1).sum(1).astype(np.int32)
     return n.like(y, word_table), counts, n.like(total, word_table)
 
 
@@ -174,7 +180,7 @@ def rotary(call: Call, x: Any, places: Any, cos: Any, sin: Any) -> Array:
     One position is that of the first of a row. `scale` is for angles that a run time would make
     itself beyond the given ones, which none does; `is_packed_batching` changes no number.
     """
-    half = np.shape(cos)[1]
+    half = np.shape(call.fitting(cos, np.shape(sin)))[1]
     heads = call.attr("num_heads") or (x.shape[-1] // (2 * half) if half else 0)
     a = x if x.ndim == 4 else split_heads(call, x, heads)
     batch, length, size = int(a.shape[0]), int(a.shape[2]), int(a.shape[3])

@@ -56,6 +56,8 @@ def grouped(
     queries = n.up(split_heads(call, q, heads))
     keys, values = (n.up(split_heads(call, x, groups)) for x in (k, v))
     batch, _, length, size = queries.shape
+    for fresh in (keys, values):
+        call.fitting(fresh, (batch, groups, keys.shape[2], size))
     room = 0 if past_key is None else past_key.shape[2]
     count = int(np.asarray(total).reshape(-1)[0])
     each = np.asarray(lengths).reshape(-1).astype(np.int64) + 1

@@ -26,6 +26,12 @@ def _working(call: Call, scale: Any) -> np.dtype:
     return np.dtype(np.float64) if call.wide else n.up(scale).dtype
 
 
+def _of_columns(call: Call, parameter: Any, weights: Any) -> Any:
+    """A scale or zero point, of all weights or of each of their columns."""
+    shape = np.shape(parameter)
+    return parameter if shape in {(), (1,)} else call.fitting(parameter, np.shape(weights)[-1:])
+
+
 def integer_to_float(
     call: Call,
     a: Any,
@@ -38,6 +44,7 @@ def integer_to_float(
 ) -> Array:
     """MatMulIntegerToFloat: the weights' scale and zero point may be one per column."""
     at = _working(call, a_scale)
+    b_scale, b_zero = (_of_columns(call, v, b) for v in (b_scale, b_zero))
     factor = np.asarray(a_scale).astype(at) * np.asarray(b_scale).astype(at)
     sums = to_int32(moved(a, a_zero) @ moved(b, b_zero)).astype(at)
     found = sums * factor
@@ -52,6 +59,7 @@ def dynamic_matmul(
 ) -> Array:
     """DynamicQuantizeMatMul: the left operand is quantized by its own range first."""
     given = np.asarray(a)
+    b_scale, b_zero = (_of_columns(call, v, b) for v in (b_scale, b_zero))
     found = product(quantized(given), moved(b, b_zero), np.asarray(b_scale).astype(given.dtype))
     result = found if bias is None else np.asarray(found + np.asarray(bias))
     return call.fitting(

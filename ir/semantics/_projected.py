@@ -35,11 +35,11 @@ def attention(
     if call.attr("do_rotary"):
         raise UnsupportedError(f"{call.op}: do_rotary makes angles that its definition leaves open")
     heads = int(call.attr("num_heads"))
-    projected = np.matmul(n.up(x), n.up(weights))
+    columns = np.shape(weights)[1]
+    sizes = call.attr("qkv_hidden_sizes") or (columns // 3,) * 3
+    projected = np.matmul(n.up(x), n.up(call.fitting(weights, (x.shape[2], sum(sizes)))))
     if bias is not None:
-        projected = projected + n.up(bias)
-    stated = call.attr("qkv_hidden_sizes")
-    sizes = stated or (projected.shape[2] // 3,) * 3
+        projected = projected + n.up(call.fitting(bias, (columns,)))
     parts = np.split(projected, np.cumsum(sizes)[:2], 2)
     queries, keys, values = (split_heads(call, p, heads) for p in parts)
     batch, _, length, size = queries.shape
@@ -99,7 +99,8 @@ def multi_head(
     keys, values = (n.up(x) if ready else split(x) for x in (k, v))
     if bias is not None:
         sizes = (heads * queries.shape[3], heads * keys.shape[3])
-        parts = np.split(n.up(bias), np.cumsum(sizes))
+        own = heads * (values.shape[3] if not ready else 0)
+        parts = np.split(n.up(call.fitting(bias, (sum(sizes) + own,))), np.cumsum(sizes))
         offsets = [p.reshape(heads, 1, -1) for p in parts]
         queries = queries + offsets[0]
         if not ready:

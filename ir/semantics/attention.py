@@ -128,7 +128,7 @@ def _causal_conv(
     for tap in range(taps):
         total += a[:, :, tap : tap + length] * w[:, 0, tap, None]
     if bias is not None:
-        total = total + n.up(bias)[:, None]
+        total = total + n.up(call.fitting(bias, x.shape[1:2]))[:, None]
     if call.attr("activation", "none") != "none":
         total = total * n.sigmoid(total)
     return n.like(total, x), padded[:, :, length:]

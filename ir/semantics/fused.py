@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isomorph.ir.opdef import Key
 
 SEMANTICS: dict[Key, tuple[Impl, ...]] = {
-    ("", "SimplifiedLayerNormalization"): (Impl(fused.simplified_normalization),),
+    ("", "SimplifiedLayerNormalization"): (Impl(fused.simplified_normalization, keeps=True),),
     (DOMAIN, "EmbedLayerNormalization"): (Impl(fused.embed_normalization),),
     (DOMAIN, "FusedConv"): (Impl(fused.fused_conv),),
     (DOMAIN, "FusedGemm"): (Impl(fused.fused_gemm),),

@@ -34,6 +34,8 @@ def _along(indices: np.ndarray, axis: int) -> tuple[np.ndarray, ...]:
 
 def _gather_nd(call: Call, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
     batch, depth = call.attr("batch_dims", 0), indices.shape[-1]
+    if not 0 <= batch < min(x.ndim, indices.ndim):
+        raise TypeInferenceError(f"{call.op}: batch_dims is {batch}")
     shape = indices.shape[:-1] + x.shape[batch + depth :]
     count = int(np.prod(x.shape[:batch], dtype=np.int64))
     rows = int(np.prod(indices.shape[batch:-1], dtype=np.int64))
@@ -122,6 +124,9 @@ def _non_zero(call: Call, x: np.ndarray) -> np.ndarray:
 def _compress(call: Call, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
     axis = call.attr("axis")
     chosen = np.flatnonzero(condition)
+    size = x.size if axis is None else x.shape[axis]
+    if chosen.size and chosen[-1] >= size:  # of no elements, numpy takes any
+        raise TypeInferenceError(f"{call.op}: element {chosen[-1]} is selected, of {size}")
     return np.take(x.reshape(-1), chosen) if axis is None else np.take(x, chosen, axis)
 
 

@@ -40,8 +40,9 @@ def _split(call: Call, x: np.ndarray, split: Any = None) -> tuple[np.ndarray, ..
     axis = call.attr("axis", 0)
     sizes = call.attr("split") if split is None else split
     if sizes is None:
-        if call.attr("num_outputs", call.outputs) != call.outputs:
-            raise ValueError(f"num_outputs is {call.attr('num_outputs')}, not {call.outputs}")
+        parts = call.attr("num_outputs", None if call.op.version >= 18 else call.outputs)
+        if parts != call.outputs:
+            raise ValueError(f"num_outputs is {parts}, not {call.outputs}")
         sizes = equal_parts(x.shape[axis], call.outputs)
     if sum(ints(sizes)) != x.shape[axis] or min(ints(sizes), default=0) < 0:
         raise UnsupportedError(f"{call.op}: sizes {ints(sizes)} do not fit dim {x.shape[axis]}")
@@ -112,6 +113,10 @@ def _pad(
     half = len(widths) // 2
     for axis, before, after in zip(places, widths[:half], widths[half:], strict=True):
         # Negative widths crop first; what is left is padded.
+        if x.shape[axis] + min(before, 0) + min(after, 0) < 0:
+            raise TypeInferenceError(
+                f"{call.op}: {before} and {after} crop more than axis {axis} of {x.shape} has"
+            )
         x = np.take(x, counted(x.shape[axis] - max(-after, 0), max(-before, 0)), axis)
         before, after = max(before, 0), max(after, 0)  # noqa: PLW2901
         if not before and not after:

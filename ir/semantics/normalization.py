@@ -36,15 +36,20 @@ def standardize(x: Array, axes: Axes, epsilon: float) -> tuple[Array, Array, Arr
     return difference * factor, mean, factor
 
 
-def _channels(parameter: Any, rank: int) -> Array:
-    """One number per channel, shaped to stand at axis 1."""
-    array = n.up(parameter)
-    return array.reshape(-1, *(1,) * (rank - 2)) if array.ndim == 1 else array
+def _channels(call: Call, x: Array, parameter: Any) -> Array:
+    """One number per channel, shaped to stand at axis 1; an X of rank 1 has one channel.
+
+    Before 9, `spatial=0` has one for each place, too.
+    """
+    if np.ndim(parameter) > 1 and not call.attr("spatial", 1):
+        return n.up(call.fitting(parameter, x.shape[1:]))
+    count = x.shape[1] if x.ndim > 1 else 1
+    return n.up(call.fitting(parameter, (count,))).reshape(-1, *(1,) * (x.ndim - 2))
 
 
 def _normalize(call: Call, x: Array, *statistics: Any) -> Array:
     """In the widest type among the operands."""
-    given = [_channels(v, x.ndim) for v in statistics]
+    given = [_channels(call, x, v) for v in statistics]
     widest = np.result_type(x, *given)
     scale, shift, mean, variance = (v.astype(widest, copy=False) for v in given)
     return (x - mean) / np.sqrt(variance + call.attr("epsilon", 1e-5)) * scale + shift
@@ -56,13 +61,13 @@ def _train(
     """Y from the batch's own statistics; the running ones updated; the batch's own."""
     axes = tuple(i for i in range(x.ndim) if i != 1)
     own_mean = x.mean(axes)
-    own_variance = ((x - _channels(own_mean, x.ndim)) ** 2).mean(axes)
+    call.fitting(mean, own_mean.shape)
+    call.fitting(variance, own_mean.shape)
+    own_variance = ((x - _channels(call, x, own_mean)) ** 2).mean(axes)
     momentum = call.attr("momentum", 0.9)
     y = _normalize(call, x, scale, shift, own_mean, own_variance)
     running_mean = n.up(mean) * momentum + own_mean * (1 - momentum)
     running_variance = n.up(variance) * momentum + own_variance * (1 - momentum)
-    call.fitting(running_mean, np.shape(mean))
-    call.fitting(running_variance, np.shape(variance))
     return y, running_mean, running_variance, own_mean, own_variance
 
 
@@ -94,7 +99,7 @@ def _batch_7(call: Call, x: Any, scale: Any, shift: Any, mean: Any, variance: An
 def _instance(call: Call, x: Any, scale: Any, shift: Any) -> Array:
     a = n.up(x)
     normal, _, _ = standardize(a, tuple(range(2, a.ndim)), call.attr("epsilon", 1e-5))
-    return n.like(normal * _channels(scale, a.ndim) + _channels(shift, a.ndim), x)
+    return n.like(normal * _channels(call, a, scale) + _channels(call, a, shift), x)
 
 
 def _group(call: Call, x: Any, scale: Any, shift: Any) -> Array:
@@ -102,9 +107,10 @@ def _group(call: Call, x: Any, scale: Any, shift: Any) -> Array:
     a, groups = n.up(x), int(call.attr("num_groups"))
     rows = a.reshape(a.shape[0], groups, -1)
     normal = standardize(rows, (2,), call.attr("epsilon", 1e-5))[0].reshape(a.shape)
-    per = 1 if call.op.version >= 21 else a.shape[1] // groups
-    scale, shift = (np.repeat(n.up(v), per) for v in (scale, shift))
-    return n.like(normal * _channels(scale, a.ndim) + _channels(shift, a.ndim), x)
+    if call.op.version < 21:
+        per = a.shape[1] // groups
+        scale, shift = (np.repeat(n.up(call.fitting(v, (groups,))), per) for v in (scale, shift))
+    return n.like(normal * _channels(call, a, scale) + _channels(call, a, shift), x)
 
 
 def _layer(call: Call, x: Any, scale: Any, shift: Any = None) -> tuple[Array, ...]:

@@ -140,9 +140,20 @@ def _rows(parameter: Any, rank: int) -> Array:
 
 
 def moved(x: Any, zero: Any) -> Array:
-    """Integers less their zero point, if any, in float64, which holds their products exactly."""
+    """Integers less their zero point, if any, in float64, which holds their products exactly.
+
+    Raises:
+        TypeInferenceError: where there are more zero points than integers.
+    """
     array = np.asarray(x).astype(np.float64)
-    return array if zero is None else array - np.asarray(zero).astype(np.float64)
+    if zero is None:
+        return array
+    found = np.asarray(array - np.asarray(zero).astype(np.float64))
+    if found.shape != array.shape:
+        raise TypeInferenceError(
+            f"zero points of shape {np.shape(zero)} for an operand of shape {array.shape}"
+        )
+    return found
 
 
 def to_int32(sums: Array) -> Array:
@@ -171,7 +182,6 @@ def _qlinear_matmul(
     right = moved(b, _single(b_zero))
     sums = np.asarray(left @ right)
     factor = _factor(_rows(a_scale, np.ndim(a)), _single(b_scale), _single(y_scale))
-    call.fitting(sums * factor, sums.shape)
     return _scaled(call, sums, factor, y_zero)
 
 
@@ -181,8 +191,10 @@ def _factor(first: Any, second: Any, result: Any) -> Array:
 
 
 def _scaled(call: Call, sums: Array, factor: Array, zero: Any) -> Unrounded:
-    value = np.asarray(sums.astype(factor.dtype) * factor)
-    return Unrounded(value, _single(zero), n.declared(call, 7, zero))
+    value = call.fitting(np.asarray(sums.astype(factor.dtype) * factor), sums.shape)
+    single = _single(zero)
+    call.fitting(np.broadcast_to(single, np.broadcast_shapes(single.shape, sums.shape)), sums.shape)
+    return Unrounded(value, single, n.declared(call, 7, zero))
 
 
 def _channels(parameter: Any, rank: int) -> Array:
@@ -216,9 +228,8 @@ def _qlinear_conv(
 ) -> Unrounded:
     sums = _windows(call, x, w, x_zero, w_zero)
     if b is not None:
-        sums = call.fitting(sums + _channels(b, sums.ndim - 1), sums.shape)
+        sums = sums + _channels(call.fitting(b, sums.shape[1:2]), sums.ndim - 1)
     factor = _factor(_single(x_scale), _channels(w_scale, sums.ndim - 1), _single(y_scale))
-    call.fitting(sums * factor, sums.shape)
     return _scaled(call, sums, factor, y_zero)
 
 

@@ -103,6 +103,8 @@ def bound(op: Op, operands: Sequence[Any], truth: np.ndarray, index: int, dtype:
             limits = conditioning.bound(op, operands, truth, index, unit)
             if op.type in {"Resize", "Upsample"} and not op.domain:
                 limits = sampling.displaced(limits, op, np.asarray(operands[0]), truth, unit)
+            if op.key == ("", "BatchNormalization") and not index:
+                limits = normalization.folded(limits, operands, unit)
             if op.type == "DeformConv":
                 limits = sampling.deformed(limits, operands, unit)
     return limits if unit.u > 2.0**-50 else limits.scaled(2.0)

@@ -227,7 +227,7 @@ def _normalized(
         error = standardized(total, epsilon, unit, centred=centred, hard=hard, given=given)
         added = 0.0 if shift is None else np.abs(np.asarray(shift))
         ends = 2 * unit.u * (np.abs(truth) + added) + unit.ulp(truth) + unit.tiny
-        return np.abs(np.asarray(scale)) * error + times * ends
+        return np.abs(np.asarray(scale)) * (error + times * unit.tiny) + times * ends
 
     if not part:
         factors = [np.abs(np.asarray(v)) for v in (scale, shift) if v is not None]

@@ -9,7 +9,7 @@ relative error of v + ε passes into the root, and all of it scales with |scale�
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,8 @@ def bound(
         standardized(rows, epsilon, unit, centred=centred, hard=h).reshape(x.shape)
         for h in (False, True)
     )
-    ends = 2 * unit.u * (np.abs(truth) + np.abs(shift)) + unit.ulp(truth) + unit.tiny
+    ends = 2 * unit.u * (np.abs(truth) + np.abs(shift)) + unit.ulp(truth)
+    ends = ends + unit.tiny * (np.abs(scale) + 1)
     peak = np.broadcast_to(np.nansum(rows * rows, -1, keepdims=True), rows.shape).reshape(x.shape)
     peak = np.fmax(peak, np.fmax(np.abs(scale), np.abs(shift)))
     return Bound(
@@ -68,6 +69,15 @@ def bound(
         f"mean and variance of {shape[1]} elements",
         spreads=True,
     )
+
+
+def folded(limits: Bound, operands: Sequence[Any], unit: Unit) -> Bound:
+    """Limits of BatchNormalization, for x·f + (shift − mean·f) where f = scale / √v underflows."""
+    x, mean = (np.abs(np.asarray(v)) for v in (operands[0], operands[3]))
+    size = max(float(np.fmax.reduce(v, axis=None, initial=0.0)) for v in (x, mean))
+    more = unit.tiny * (x + size)
+    hard = limits.at_most
+    return replace(limits, soft=limits.soft + more, at_most=lambda: hard() + more)
 
 
 def stashed(op: Op, unit: Unit) -> Unit:

@@ -71,8 +71,13 @@ def bound(
         further = moved if unit.u <= SINGLE else _moved(op, x, grid, truth, unit.u)
         return 2 * (further + lost) + gamma(terms, unit.u) * whole + 2 * least
 
+    reach = 4 * (np.abs(grid) + 1) * np.array(x.shape[:1:-1])
+    far = np.expand_dims((~(reach < unit.top)).any(-1), 1)
+    far = np.broadcast_to(far, truth.shape)  # a place beyond the format is anywhere
+    spoilt = not bool(np.isfinite(x).all())  # of a weight of 0, NaN and infinities make NaN or 0
+    peak = np.where(far | spoilt, np.inf, whole)
     basis = f"places uncertain by 4u(|n| + 1), {count} weighted elements"
-    return Bound(soft, at_most, whole, basis)
+    return Bound(soft, at_most, peak, basis, spreads=far)
 
 
 def _moved(op: Op, x: np.ndarray, grid: np.ndarray, truth: np.ndarray, u: float) -> np.ndarray:
@@ -102,7 +107,9 @@ def displaced(limits: Bound, op: Op, x: np.ndarray, truth: np.ndarray, unit: Uni
         moved = tuple(a for a, n in enumerate(x.shape) if n != truth.shape[a])
         size = np.abs(x)
         size = size.max(moved, keepdims=True, initial=0.0, where=np.isfinite(size))
-        most = np.broadcast_to(ROUNDINGS["cubic"] * u * size * len(moved), truth.shape)
+        steep = max(1.0, abs(float(op.attr("cubic_coeff_a", -0.75))))  # a factor of each weight
+        lost = steep * (ROUNDINGS["cubic"] * u * size + unit.tiny)
+        most = np.broadcast_to(lost * len(moved), truth.shape)
     hard = limits.at_most
     return replace(
         limits,

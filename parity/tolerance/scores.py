@@ -51,7 +51,9 @@ def bound(
         return Bound(soft, lambda: 2 * soft, size, "a difference, times a factor", spreads=True)
     soft, hard, size, terms = raw_error(call, x, unit)
     first, last = (_carried(call, truth, e, unit, x) for e in (soft, hard))
-    peak = np.broadcast_to(size.max(initial=0.0), truth.shape)
+    size = np.where(np.isnan(size), np.inf, size)
+    rows = size.max(-1, keepdims=True, initial=0.0) if truth.ndim == 2 else size.max(initial=0.0)
+    peak = np.broadcast_to(rows, truth.shape)
     return Bound(first, lambda: last, peak, f"scores of {terms} terms", spreads=True)
 
 

@@ -39,6 +39,10 @@ LINEAR_SUMS = frozenset(
         "Col2Im",
     }
 )
+MULTILINEAR = frozenset({"MatMul", "FusedMatMul", "Einsum"})
+"""Nothing but products of elements of every operand."""
+NARROWER = 2.0**-50
+"""The unit roundoff of any format that is narrower than float64 is larger."""
 AVERAGES = frozenset({"Mean", "ReduceMean", "AveragePool", "GlobalAveragePool"})
 POSITIVE = {
     "ReduceL1": 1.0,
@@ -118,8 +122,9 @@ def linear(
     divisor: float,
 ) -> Bound:
     """What sums of `terms` terms may be off, of an op that is linear in each operand."""
-    squares = np.abs(np.asarray(_applied(op, operands, index, np.square, _square)))
-    norm = np.sqrt(squares / divisor)
+    alike, power = _alike(op, operands, unit)
+    squares = np.abs(np.asarray(_applied(op, alike, index, np.square, _square)))
+    norm = np.ldexp(np.sqrt(squares / divisor), power)
     underflow = (terms + 1) * unit.tiny
     soft = 4 * unit.u * np.sqrt(terms) * (norm + np.abs(truth)) + unit.ulp(truth) + underflow
 
@@ -128,7 +133,27 @@ def linear(
         return gamma(terms, unit.u) * magnitude + 2 * unit.ulp(truth) + underflow
 
     peak = norm * np.sqrt(terms) * divisor  # Cauchy and Schwarz: at least Σ|aᵢbᵢ|
+    if op.type == "Einsum" and len(operands) > 2:  # any of them may be multiplied first
+        sizes = (float(np.nanmax(np.abs(v), initial=1.0)) for v in operands)
+        peak = np.maximum(peak, terms * prod(sizes))
     return Bound(soft, at_most, peak, f"γ_K|A||B| and 4u√K‖a∘b‖₂, K = {terms}")
+
+
+def _alike(op: Op, operands: Sequence[Any], unit: Unit) -> tuple[Sequence[Any], int]:
+    """Factors of float64 over powers of two, so that squares stay in its range, and all of these.
+
+    Those of narrower formats do anyway.
+    """
+    if op.type not in MULTILINEAR or unit.u > NARROWER:
+        return operands, 0
+    found: list[Any] = []
+    power = 0
+    for operand in operands:
+        size = np.abs(operand) if is_double(operand) else np.ones(1)
+        exponent = int(np.frexp(size.max(initial=0.0, where=np.isfinite(size)))[1])
+        found.append(np.ldexp(operand, -exponent) if is_double(operand) else operand)
+        power += exponent if is_double(operand) else 0
+    return found, power
 
 
 def _applied(

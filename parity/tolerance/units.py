@@ -64,7 +64,7 @@ class Bound:
     at_most: Callable[[], np.ndarray]
     peak: np.ndarray
     basis: str
-    spreads: bool = False
+    spreads: bool | np.ndarray = False
 
     @property
     def hard(self) -> np.ndarray:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def settle(graph: Graph, op: Op) -> Patch | None:
     """Strides, dilations and pads written out, `auto_pad` replaced by what it means.
 
-    SAME depends on the operand's size unless every stride is 1; an open size keeps it. So does
+    SAME depends on the operand's size unless every stride is 1; an open size keeps it, and so does
+    none at all, which a window with pads does not fit. So does
     pooling that is padded more at one end than at the other: onnx.reference (1.23.2) gives MaxPool
     with such pads a wrong shape.
     """
@@ -79,6 +80,8 @@ def _pads(view: Windows, spatial: Sequence[Dim]) -> tuple[int, ...] | None:
         return (*view.begin, *view.end)
     sizes: list[int] = []
     for axis, size in enumerate(spatial):
+        if size == 0:
+            return None
         if isinstance(size, int):
             sizes.append(size)
         elif view.strides[axis] == 1:

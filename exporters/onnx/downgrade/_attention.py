@@ -213,7 +213,7 @@ def _places(build: Build) -> Value:
 def _padded(build: Build) -> Value | None:
     """The mask for every key: those that it is too short for are left out."""
     mask, op = build.old.input(3), build.old
-    if mask is None or op.version < 24:
+    if mask is None or op.version < 24 or build.rank(3) == 0:  # one number is that of every key
         return mask
     last, total = mask_length(op), key_count(op)
     covers = last is not None and last == total

@@ -15,7 +15,9 @@ from isomorph.exporters.runtimes.divergences import (
     image,
     ml,
     normalization,
+    nothing,
     optimizer,
+    pooling,
     quantized,
     recurrent,
     reduction,
@@ -43,8 +45,10 @@ FAMILIES = (
     quantized,
     signal,
     image,
+    pooling,
     text,
     ml,
+    nothing,
     optimizer,
 )
 

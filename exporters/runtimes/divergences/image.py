@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from isomorph.exporters.runtimes.divergences.arrays import i64, whole
 from isomorph.exporters.runtimes.divergences.entry import Divergence, Gives, Probe, ai
 
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
+
 NAN, INF = np.nan, np.inf
+
+
+def _crops(op: Op, _: Graph) -> bool:
+    return op.attr("coordinate_transformation_mode", "") == "tf_crop_and_resize"
+
 
 ENTRIES = (
     Divergence(
@@ -172,5 +182,32 @@ ENTRIES = (
             ),
         ),
         limited=True,
+    ),
+    Divergence(
+        "resize-region-kept",
+        ai("Resize"),
+        "wrong value",
+        "along an axis whose size stays, tf_crop_and_resize reads all of it, whatever region is "
+        "stated",
+        "Resize-19: x_original = start · (length − 1) + x · (end − start) · (length − 1) / "
+        "(length resized − 1)",
+        "onnxruntime/core/providers/cpu/tensor/upsample.cc, which leaves axes of scale 1 out, "
+        "measured",
+        (
+            Probe(
+                "r = Constant <value = float[6] {0, 0, 0.5, 1, 1, 1}> () "
+                "s = Constant <value = int64[3] {1, 2, 3}> () "
+                'y = Resize <mode = "linear", '
+                'coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , s)',
+                "float[1, 1, 3] x",
+                "float[1, 2, 3] y",
+                (whole([[[0, 1, 2]]]),),
+                Gives((whole([[[0, 1, 2], [0, 1, 2]]]),)),
+                (whole([[[1, 1.5, 2], [1, 1.5, 2]]]),),
+                (13, 23),
+            ),
+        ),
+        when=_crops,
+        remedy="cut the region out with Slice before",
     ),
 )

@@ -236,4 +236,22 @@ ENTRIES = (
         when=uses.joins_rows_of_nothing,
         remedy="keep empty batches from it, or use Concat",
     ),
+    Divergence(
+        "normalizer-least-integer",
+        ((ML, "Normalizer"),),
+        "integer overflow",
+        "the magnitude of the least integer is itself: norms are negative, or those of others",
+        "Normalizer-1: Σ|x|, or the largest |x|",
+        "onnxruntime/core/providers/cpu/ml/normalizer.cc, measured",
+        (
+            Probe(
+                'y = ai.onnx.ml.Normalizer <norm = "L1"> (x)',
+                "int32[1, 2] x",
+                "float[1, 2] y",
+                (whole([[-(2**31), 2**31 - 1]], np.int32),),
+                Gives((whole([[-2147483648, 2147483648]]),), 6),
+                (whole([[-0.5, 0.5]]),),
+            ),
+        ),
+    ),
 )

@@ -43,6 +43,23 @@ WARNED = {
     "{ y = com.microsoft.QLinearSigmoid (x, s, , s) }",
     "feature-vectorizer-no-rows": "(float[n, 1] x, float[n, 1] z) => (float[n, 2] y) "
     "{ y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [1, 1]> (x, z) }",
+    "mod-as-floats": "(int32[n] x, int32[n] d) => (int32[n] y) { y = Mod <fmod = 1> (x, d) }",
+    "shrink-integers": "(int32[n] x) => (int32[n] y) { y = Shrink (x) }",
+    "products-of-nothing": "(float[2, 0] x, float[0] v) => (float[2] y) { y = MatMul (x, v) }",
+    "cast-unsaturated": "(float[n] x) => (float8e4m3fn[n] y) "
+    "{ y = Cast <to = 17, saturate = 0> (x) }",
+    "quantized-batch-of-none": "(float[s, b, 1] x, int8[1, 1, 4] w, int8[1, 1, 4] r, "
+    "float[1] f, int8[1] z) => (float[s, 1, b, 1] y) "
+    "{ y = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1> "
+    "(x, w, r, , , , , , f, z, f, z) }",
+    "same-pads-dilated": "(float[1, 1, n] x) => (float[1, 1, m] y) { "
+    'y = MaxPool <kernel_shape = [2], strides = [2], dilations = [2], auto_pad = "SAME_UPPER"> '
+    "(x) }",
+    "transpose-grown": "(float[1, 1, n] x, float[1, 1, 1] w) => (float[1, 1, 2] y) "
+    "{ y = ConvTranspose <strides = [2], output_shape = [2]> (x, w) }",
+    "resize-region-kept": "(float[1, 1, n] x, float[6] r) => (float[1, 2, 3] y) { "
+    's = Constant <value = int64[3] {1, 2, 3}> () y = Resize <mode = "linear", '
+    'coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, , s) }',
     "cast-few-bits": "(float[n] x) => (float[n] y) "
     "{ a = Cast <to = 22> (x) y = Cast <to = 1> (a) }",
     "fourier-angles": "(float[1, n, 1] x) => (float[a, b, c, d] y) "
@@ -60,7 +77,6 @@ QUIET = {
     "a = Gather (s, i) b = Gather (s, i) y = Div (a, b) }",
     "division by a constant": "(int32[n] x) => (int32[n] y) "
     "{ d = Constant <value = int32 {2}> () y = Div (x, d) }",
-    "remainder as in C": "(int32[n] x, int32[n] d) => (int32[n] y) { y = Mod <fmod = 1> (x, d) }",
     "number of elements": "(float[n, m] x) => (int64[1] y) { s = Shape (x) y = ReduceProd (s) }",
     "integers in order": "(int64 a, int64 b, int64 c) => (int64[n] y) { y = Range (a, b, c) }",
     "a batch of one": "(float[s, 1, 1] x, float[1, 4, 1] w, float[1, 4, 1] r) => "
