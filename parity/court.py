@@ -92,7 +92,7 @@ class Court:
         self._types: list[Type | None] | None = None
         self.died, self.unsteady = False, ""
         self._judged_case: Case | None = None
-        self._explained = False
+        self._explained = self._overflowed = False
         self._seconds = 0.0
         self._drawn = Drawn(candidate)
         if self._drawn.outputs:
@@ -349,7 +349,7 @@ class Court:
         text = misplaced(given, truth, own, mismatch)
         if not text:
             return
-        if self._nodes_are_right(case) and (case.hostile or self._explained):
+        if self._nodes_are_right(case) and (case.hostile or self._explained or self._overflowed):
             self.note(
                 f"output {self.outputs[index].name}: NaN or infinity stand in other places than in "
                 "float64, though every node is right, or known, on what it was given"
@@ -373,7 +373,7 @@ class Court:
     def _judge_nodes(self, case: Case, values: dict[Any, Any]) -> None:
         started, budget = time.monotonic(), current()
         self._judged_case = case
-        self._explained = False
+        self._explained = self._overflowed = False
         first: list[tuple[Op, Divergence]] = []
 
         def sink(op: Op, finding: Finding) -> None:
@@ -383,6 +383,7 @@ class Court:
                 self.nodes[op] = tally
             tally.add(finding, "well", hostile=case.hostile)
             self._explained |= finding.status in EXPLAINED
+            self._overflowed |= finding.overflows
             if finding.status is Status.FAIL:
                 if not first:
                     first.append((op, locate.divergence(op, finding.reason)))

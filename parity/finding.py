@@ -17,6 +17,7 @@ class Finding:
         max_ulp, max_abs: largest distance from the float64 truth.
         nearer: as in `Judged`.
         histogram: elements by their distance, as in `Judged`.
+        overflows: whether a partial result may have left the format's range, and did.
     """
 
     status: Status = Status.PASS
@@ -25,6 +26,7 @@ class Finding:
     max_abs: float = 0.0
     nearer: str = "equal"
     histogram: tuple[int, ...] = ()
+    overflows: bool = False
 
     def at(self, status: Status, reason: str) -> Finding:
         """The same figures with another outcome."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.ir.dice import may_draw
@@ -62,4 +63,5 @@ def _judge_graph(
         except UnsupportedError as error:
             sink(op, Finding(reason=f"not judged: {error}"))
             continue
-        sink(op, max(findings, key=lambda f: (f.status.rank, f.max_ulp), default=Finding()))
+        worst = max(findings, key=lambda f: (f.status.rank, f.max_ulp), default=Finding())
+        sink(op, replace(worst, overflows=any(f.overflows for f in findings)))

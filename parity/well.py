@@ -98,6 +98,7 @@ def _against(
         finite = np.isfinite(got) & np.isfinite(truth)
         peak = np.broadcast_to(limits.peak, truth.shape)
         overflow = (peak >= unit.top / 4) & (~finite | limits.spreads)
+        figures = replace(figures, overflows=bool((overflow & ~finite & ~fine).any()))
         within = _within(error, limits.soft, finite)
         over_soft = ~fine & ~overflow & ~within
         untold = ~fine & ~over_soft & ~finite
