@@ -30,6 +30,9 @@ LANES = 32
 LARGEST_HEAD = 128
 """Elements of a head that shared memory has room for."""
 
+FRAGMENT = 16
+"""Rows of what tensor cores multiply: fewer queries or keys would leave them idle."""
+
 CHUNK = 8
 """Elements of 16 bits that cp.async moves at once."""
 
@@ -79,7 +82,7 @@ def _attention(group: Group) -> Lowered:
     mask, mask_kind, masked, m_steps = _mask(group, (batch, heads, queries, keys), kind)
     steps = (*q_steps, *k_steps, *v_steps, *o_steps)
     wide = kind in TENSOR_CORES and all(n % CHUNK == 0 for n in (size, values, *steps))
-    made = _on_tensor_cores if wide else _one_by_one
+    made = _on_tensor_cores if wide and min(queries, keys) >= FRAGMENT else _one_by_one
     spec, rows, room = made(kind, mask_kind, size, values)
     scale = op.attr("scale")
     words = (
