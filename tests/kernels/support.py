@@ -33,6 +33,7 @@ def _without_nvrtc() -> str:
 
 
 needs_compiler = pytest.mark.skipif(bool(_without_compiler()), reason=_without_compiler() or "-")
+HAS_NVRTC = not _without_nvrtc()
 needs_nvrtc = pytest.mark.skipif(bool(_without_nvrtc()), reason=_without_nvrtc() or "-")
 
 
@@ -105,6 +106,7 @@ def line_of(name: str, fragment: str) -> str:
 
 
 __all__ = [
+    "HAS_NVRTC",
     "aligned",
     "checked",
     "line_of",

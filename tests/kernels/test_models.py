@@ -18,6 +18,13 @@ from tests.kernels.support import needs_compiler, uses_its_arena
 EXPECTED = {
     "mlp": ["MatMul+Add+Relu", "Gemm+Add", "Softmax"],
     "digits": ["Conv+Relu", "MaxPool", "Conv+Relu", "MatMul+Add+Relu", "MatMul+Add"],
+    "encoder": [
+        *(["MatMul+Add"] * 3),
+        "Attention",
+        "MatMul+Add+Add",
+        "LayerNormalization",
+        *("MatMul+Add+Gelu", "MatMul+Add+Add", "LayerNormalization"),
+    ],
     "resnet": [
         *("Conv+Relu", "MaxPool", "Conv+Relu", "Conv", "Conv+Add+Relu"),
         *("GlobalAveragePool", "MatMul+Add"),
