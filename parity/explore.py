@@ -32,6 +32,8 @@ LARGE = 7
 """Sizes above this are made smaller where the models allow it."""
 LASTING = 0.1
 """Cases at such a size that take longer are not drawn again."""
+TELLING = 3
+"""Sizes from constants that each symbol is tried at, where accepted: one and its neighbours."""
 LONGEST = 2.0
 """Seconds that a case may take at a size that constants suggest, as it is foreseen."""
 FEW_CHOICES = 8
@@ -69,9 +71,19 @@ class Explorer:
         if base is None:
             return []
         base = self._shrunk(base)
-        for name in symbols_of(self.specs):
-            self._vary(name, base)
+        names = symbols_of(self.specs)
+        for name in names:
+            plain = interesting(name, self.constraints, base[name])
+            self._vary(name, base, plain, self.enough)
+        for name in names:
+            hinted = [size for size in self.hints if size not in SMALL]
+            limit = len(self.accepted) + TELLING
+            self._vary(name, base, hinted, lambda limit=limit: self._ample(limit), hinted=True)
         return self.accepted
+
+    def _ample(self, limit: int) -> bool:
+        """Whether hints have had their share: a few telling ones, and what is to spare."""
+        return len(self.accepted) >= limit and self.enough()
 
     def _attempt(self, dims: dict[str, int], draws: int, *, hinted: bool = False) -> bool:
         key = tuple(dims.values())
@@ -110,18 +122,24 @@ class Explorer:
                     break
         return base
 
-    def _vary(self, name: str, base: dict[str, int]) -> None:
+    def _vary(
+        self,
+        name: str,
+        base: dict[str, int],
+        sizes: Sequence[int],
+        enough: Callable[[], bool],
+        *,
+        hinted: bool = False,
+    ) -> None:
         """Other sizes for one symbol; with another of the same size if none is accepted alone."""
-        sizes = interesting(name, self.constraints, base[name], self.hints)
         sizes = [s for s in sizes if s != base[name]]
         partners = [n for n in base if n != name and base[n] == base[name]]
         for group in ([name], *([name, p] for p in partners)):
             found = False
             for size in sizes:
-                if self.over() or (found and self.enough()):
+                if self.over() or (found and enough()):
                     return
                 dims = {**base, **dict.fromkeys(group, size)}
-                hinted = size in self.hints and size not in SMALL
                 if hinted and self._pace * self._elements(dims) > LONGEST:
                     continue
                 found |= self._attempt(dims, self._draws, hinted=hinted)

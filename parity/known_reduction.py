@@ -45,6 +45,6 @@ def in_float64(op: Op, operands: Sequence[Any], got: np.ndarray, wanted: np.ndar
         size = size * (terms - 4)
     off = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
     beyond = ~(size < LARGEST)
-    near = (off <= terms * DOUBLE * size) & (size >= WHOLE)
+    near = (off <= terms * DOUBLE * size) & (size >= WHOLE) & ~beyond
     bad = got != wanted
     return bool((~bad | near | beyond).all() and (bad & near).any())

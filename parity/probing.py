@@ -119,8 +119,8 @@ def differs(outcome: Outcome, found: list[Any] | str, wanted: tuple[Any, ...]) -
             if _are(found, values, digits):
                 return ""
             return GONE if wanted and _are(found, wanted, digits) else _told(found)
-        case Stale():
-            return GONE if _are(found, wanted, None) else ""
+        case Stale(surely):
+            return GONE if surely and _are(found, wanted, None) else ""
         case Off(low, high, of_largest):
             worst = _units_off(np.asarray(found[0]), np.asarray(wanted[0]), of_largest)
             if low <= worst <= high:

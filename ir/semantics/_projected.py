@@ -99,8 +99,11 @@ def multi_head(
     keys, values = (n.up(x) if ready else split(x) for x in (k, v))
     if bias is not None:
         sizes = (heads * queries.shape[3], heads * keys.shape[3])
-        own = heads * (values.shape[3] if not ready else 0)
-        parts = np.split(n.up(call.fitting(bias, (sum(sizes) + own,))), np.cumsum(sizes))
+        whole = sum(sizes) + heads * values.shape[3]
+        short = ready and np.shape(bias) == (sum(sizes),)  # that of values is never added
+        if not short:
+            call.fitting(bias, (whole,))
+        parts = np.split(n.up(bias), np.cumsum(sizes))
         offsets = [p.reshape(heads, 1, -1) for p in parts]
         queries = queries + offsets[0]
         if not ready:

@@ -6,6 +6,7 @@ operand's own where that is wider, and rounded once.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,7 +106,7 @@ def _instance(call: Call, x: Any, scale: Any, shift: Any) -> Array:
 def _group(call: Call, x: Any, scale: Any, shift: Any) -> Array:
     """Scale and shift per channel; before 21, per group."""
     a, groups = n.up(x), int(call.attr("num_groups"))
-    rows = a.reshape(a.shape[0], groups, -1)
+    rows = a.reshape(a.shape[0], groups, prod(a.shape[1:]) // max(groups, 1))
     normal = standardize(rows, (2,), call.attr("epsilon", 1e-5))[0].reshape(a.shape)
     if call.op.version < 21:
         per = a.shape[1] // groups

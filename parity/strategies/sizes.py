@@ -53,16 +53,13 @@ def bounds_of(name: str, constraints: Sequence[Constraint]) -> list[int]:
     return found
 
 
-def interesting(
-    name: str, constraints: Sequence[Constraint], base: int = 0, hints: Sequence[int] = ()
-) -> list[int]:
-    """Sizes worth trying for one symbol: small ones, bounds, around a known one, and hints."""
+def interesting(name: str, constraints: Sequence[Constraint], base: int = 0) -> list[int]:
+    """Sizes worth trying for one symbol: small ones, bounds, and around a known one."""
     found = [*SMALL]
     for bound in bounds_of(name, constraints):
         found += [bound, bound + 1, bound - 1]
     if base > 7:
         found += [base + 1, base - 1, 2 * base, 4 * base + 1, base + 7]
-    found += hints
     return [v for v in dict.fromkeys(found) if v >= 0]
 
 

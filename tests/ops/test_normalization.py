@@ -10,6 +10,7 @@ from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir.graph import Graph
 from isomorph.ir.interpret import interpret
 from isomorph.ir.ops.normalization import OPS
+from isomorph.ir.text import parse
 from isomorph.ir.types import DType, TensorType
 from tests.ops import harness as h
 from tests.ops import known
@@ -245,3 +246,12 @@ def test_local_response_normalization() -> None:
     wanted = X / (1.5 + 0.5 / 4 * total) ** 0.6
     model = h.old_model(6, "LRN", [X], size=4, alpha=0.5, beta=0.6, bias=1.5)
     h.check_upgrade(*model, [wanted.astype(np.float32)])
+
+
+def test_groups_of_no_batch():
+    text = """<ir_version: 10, opset_import: ["": 21]>
+        f (float[n, 4, 5] x, float[4] s, float[4] b) => (float[n, 4, 5] y) {
+            y = GroupNormalization<num_groups = 2>(x, s, b) }"""
+    ones = np.ones(4, np.float32)
+    (found,) = interpret(parse(text), [np.zeros((0, 4, 5), np.float32), ones, ones])
+    assert found.shape == (0, 4, 5)

@@ -155,10 +155,17 @@ class _Wide(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         args, kwargs = pytree.tree_map(_widened, (args, kwargs or {}))
+        if self.change is not None and func.overloadpacket in _CANCELLING:
+            args = (self._moved(args[0]), *args[1:])
         found = func(*args, **kwargs)
         if self.change is None or func._schema.is_mutable or _aliases(func):  # noqa: SLF001 - how torch tells
             return found
         return pytree.tree_map(self._changed, found)
+
+    def _moved(self, value: Any) -> Any:
+        """Every element changed as a number is that was rounded: a mean of exact ones is."""
+        third = torch.full_like(value, 1 / 3)
+        return value * (self._changed(third) / third)
 
     def _changed(self, value: Any) -> Any:
         if (
@@ -168,6 +175,19 @@ class _Wide(TorchDispatchMode):
         ):
             return value
         return torch.from_numpy(self.change(value.detach().numpy())).reshape(value.shape)
+
+
+_CANCELLING = frozenset(
+    {
+        torch.ops.aten.native_batch_norm,
+        torch.ops.aten.native_group_norm,
+        torch.ops.aten.native_layer_norm,
+        torch.ops.aten.std,
+        torch.ops.aten.var,
+        torch.ops.aten.var_mean,
+    }
+)
+"""Operators that subtract a mean: what is lost inside of them shows when their operands move."""
 
 
 def _aliases(func: Any) -> bool:

@@ -74,7 +74,9 @@ class Dies:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """An output that has never been written; anything but what is defined."""
+    """An output that has never been written: anything, and surely not what is defined?"""
+
+    surely: bool = True
 
 
 Outcome = Gives | Off | Dies | Stale

@@ -202,7 +202,7 @@ ENTRIES = (
                 "float[2, 2, 8] q, float[2, 2, 8] k, float[2, 2, 8] v, int32[2] l, int32 t",
                 "float[2, 2, 8] y, float[2, 1, 2, 8] pk, float[2, 1, 2, 8] pv, float[2, 1, 2, 2] s",
                 (_NOTHING, _EIGHT, _EIGHT, _int32([1, 0]), _int32(2)),
-                Stale(),
+                Stale(surely=False),
                 (
                     _EIGHT,
                     _EIGHT[:, None],

@@ -14,6 +14,7 @@ from torch.nn import functional as F  # noqa: E402, N812
 
 import isomorph as iso  # noqa: E402
 from isomorph.frontends.torch.origin import Origin  # noqa: E402
+from isomorph.parity.noise import Perturbation  # noqa: E402
 from isomorph.parity.verdict import Status  # noqa: E402
 
 
@@ -63,3 +64,15 @@ def test_a_norm_without_an_epsilon_exports(tmp_path: Any):
         nn.RMSNorm(6), tmp_path / "m.onnx", inputs=["x: float32[batch, 6]"], cases=12
     )
     assert verdict.status is Status.PASS, str(verdict)
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm(6), nn.GroupNorm(2, 6)], ids=["layer", "group"])
+def test_what_cancels_inside_of_an_operator_is_noise(norm: nn.Module):
+    """A mean is rounded, and the distance of equal numbers from it is what that left."""
+    x = np.repeat(np.float32([[0.7], [0.5], [1 / 3]]), 6, axis=1)
+    origin = Origin(norm)
+    (wide,) = origin.wide([x])
+    moved = [origin.wide([x], Perturbation(seed))[0] for seed in range(4)]
+    largest = np.max([np.abs(m - wide) for m in moved], axis=0)
+    assert (largest.max(axis=1) > 1e-15).all()
+    assert (largest < 1e-11).all()
