@@ -25,7 +25,7 @@ from isomorph.exporters.onnx.writer import write
 from isomorph.exporters.target import Target
 from isomorph.frontends.onnx.reader import read
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir.graph import copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.verify import verify
 from isomorph.passes.canonical import CANONICAL
 

@@ -26,7 +26,8 @@ import networkx as nx
 from conditions import conditions
 
 from isomorph.ir.bulk import uncollected
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.copies import copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Buffer, Weight
 

@@ -166,7 +166,7 @@ class Op:
     def subgraphs(self) -> Iterator[tuple[str, Graph]]:
         """(attribute name, graph) of every subgraph."""
         for name, value in self.attributes.items():
-            for graph in _graphs(value):
+            for graph in graphs_in(value):
                 yield name, graph
 
     @property
@@ -446,52 +446,9 @@ class Graph:
 
 
 @uncollected()
-def copy_graph(graph: Graph) -> tuple[Graph, dict[Value, Value]]:
-    """An independent copy (weights shared), and the map from old values to new ones."""
-    made = Graph(graph.name)
-    made.doc, made.origin = graph.doc, graph.origin
-    made.opsets = dict(graph.opsets)
-    made.constraints = list(graph.constraints)
-    made.domains = dict(graph.domains)
-    made.functions = dict(graph.functions)
-    made.metadata = dict(graph.metadata)
-    made.extra = dict(graph.extra)
-    new: dict[Value, Value] = {}
-    for node in graph.nx:
-        if isinstance(node, Value):
-            copied = made.source_value(node.name, node.type)
-            copied.weight, copied.doc, copied.metadata = node.weight, node.doc, node.metadata
-            new[node] = copied
-    made.inputs = [new[v] for v in graph.inputs]
-    made.captures = [new[v] for v in graph.captures]
-    for op in graph.sorted_ops():
-        copied_op = made.add_op(
-            op.type,
-            [None if v is None else new[v] for v in op.inputs],
-            {k: _copy_attribute(v) for k, v in op.attributes.items()},
-            outputs=[None if v is None else v.name for v in op.outputs],
-            domain=op.domain,
-            version=op.version,
-            captures=[new[v] for v in op.captures],
-            source=op.source,
-            name=op.name,
-        )
-        copied_op.doc, copied_op.metadata, copied_op.kept = op.doc, op.metadata, op.kept
-        for old, fresh in zip(op.results, copied_op.results, strict=True):
-            fresh.type, fresh.doc, fresh.metadata = old.type, old.doc, old.metadata
-            new[old] = fresh
-    made.outputs = [new[v] for v in graph.outputs]
-    return made, new
-
-
-def _graphs(value: Attribute) -> tuple[Graph, ...]:
+def graphs_in(value: Attribute) -> tuple[Graph, ...]:
     """The graphs that an attribute holds."""
     if isinstance(value, Graph):
         return (value,)
     items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
     return items if items and isinstance(items[0], Graph) else ()
-
-
-def _copy_attribute(value: Attribute) -> Attribute:
-    copies = tuple(copy_graph(g)[0] for g in _graphs(value))
-    return value if not copies else copies[0] if isinstance(value, Graph) else copies

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.graph import Graph, Op, Value, copy_graph
 from isomorph.ir.patch import Patch
 from isomorph.ir.types import DType, SequenceType, TensorType
 from isomorph.ir.versions import InexpressibleError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from isomorph.ir.graph import Graph, Op, Value
 
 
 def map_as_loop(op: Op, patch: Patch) -> None:

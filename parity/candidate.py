@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import onnx
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 
-from isomorph.ir.graph import Graph, Op, Value, copy_graph
+from isomorph.ir.copies import copy_graph
+from isomorph.ir.graph import Graph, Op, Value
 from isomorph.ir.interpret import Program
 from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.proto.tensors import encode_tensor

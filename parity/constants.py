@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.interpret import Program
 from isomorph.ir.types import DType
 from isomorph.ir.weights import Weight
@@ -24,7 +24,7 @@ from isomorph.parity.tolerance.units import Unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from isomorph.ir.graph import Op, Value
+    from isomorph.ir.graph import Graph, Op, Value
     from isomorph.parity.folded import Folded
 
 VERY_SHORT_BITS = 5

@@ -75,8 +75,8 @@ class Explorer:
         for name in names:
             plain = interesting(name, self.constraints, base[name])
             self._vary(name, base, plain, self.enough)
+        hinted = [size for size in self.hints if size not in SMALL]
         for name in names:
-            hinted = [size for size in self.hints if size not in SMALL]
             limit = len(self.accepted) + TELLING
             self._vary(name, base, hinted, lambda limit=limit: self._ample(limit), hinted=True)
         return self.accepted

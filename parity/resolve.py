@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frontends.kind import is_torch
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.dims import Constraint, Dim, Expr
 from isomorph.ir.errors import IsomorphError, SpecError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.types import TensorType
 from isomorph.parity.recorded import RecordedReference, is_recording, recording_of
 from isomorph.parity.sources import BlackBox, GraphReference, read

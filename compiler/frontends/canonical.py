@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir.graph import copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.passes.canonical import CANONICAL
 
 if TYPE_CHECKING:

@@ -52,8 +52,8 @@ KERNEL void __launch_bounds__(WARPS * 32) attention(const Attention<T, M> p) {
       score[r] = key < p.keys ? p.scored(score[r]) + bias : -INFINITE;
       seen[r] |= __ballot_sync(0xffffffffu, bias != -INFINITE) != 0;
       float larger = max_nan(most[r], warp_reduce<Largest>(score[r]));
-      float kept = larger == -INFINITE ? 1.0f : expf(most[r] - larger);
-      float weight = larger == -INFINITE ? 0.0f : expf(score[r] - larger);
+      float kept = p.kept(most[r], larger);
+      float weight = p.weight(score[r], larger);
       most[r] = larger;
       sum[r] = sum[r] * kept + warp_reduce<Sum>(weight);
       score[r] = weight;

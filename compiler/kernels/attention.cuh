@@ -38,4 +38,7 @@ template <class T, class M> struct Attention {
     float s = product * scale;
     return cap == 0.0f ? s : cap * tanhf(s / cap);
   }
+  // What a row's new maximum leaves of its sums, and the weight of a score under it.
+  DEV static float kept(float before, float most) { return most == -INFINITE ? 1.0f : expf(before - most); }
+  DEV static float weight(float score, float most) { return most == -INFINITE ? 0.0f : expf(score - most); }
 };

@@ -9,11 +9,6 @@
 
 constexpr int WARPS = 4, ROWS = 64, TILE = 64, THREADS = WARPS * 32, STAGES = 2;
 
-// Chunks of 8 elements; eight consecutive rows of one chunk lie in eight different bank groups.
-template <int WIDTH> DEV int swizzled(int row, int chunk) {
-  constexpr int SHARE = WIDTH >= 8 ? 1 : 8 / WIDTH, TURNS = WIDTH >= 8 ? 8 : WIDTH;
-  return (row * WIDTH + (chunk ^ (row / SHARE % TURNS))) * 8;
-}
 template <int WIDTH> DEV void fetch(T* to, const T* from, int32_t stride, uint32_t first, uint32_t rows, uint32_t size) {
   UNROLL
   for (int i = 0; i < (TILE * WIDTH + THREADS - 1) / THREADS; i++) {
@@ -93,14 +88,14 @@ KERNEL void __launch_bounds__(THREADS) attention_mma(const Attention<T, M> p) {
         }
       seen[h] |= any;
       float larger = max_nan(most[h], quad(top, false));
-      float kept = larger == -INFINITE ? 1.0f : expf(most[h] - larger), added = 0.0f;
+      float kept = p.kept(most[h], larger), added = 0.0f;
       most[h] = larger;
       UNROLL
       for (int j = 0; j < TILE / 8; j++)
         UNROLL
         for (int e = 0; e < 2; e++) {
           float& one = s[j][h * 2 + e];
-          one = larger == -INFINITE ? 0.0f : expf(one - larger);
+          one = p.weight(one, larger);
           added += one;
         }
       sum[h] = sum[h] * kept + quad(added, true);

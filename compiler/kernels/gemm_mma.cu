@@ -15,12 +15,6 @@ struct Params {
 constexpr int WARPS_N = BN / WN, THREADS = (BM / WM) * WARPS_N * 32;
 constexpr int CHUNKS = BK / 8, B_ROWS = B_IS_NK ? BN : BK, B_CHUNKS = B_IS_NK ? BK / 8 : BN / 8;
 
-// Chunks of 8 halves; eight consecutive rows of one chunk lie in eight different bank groups.
-template <int WIDTH> DEV int swizzled(int row, int chunk) {
-  constexpr int SHARE = WIDTH >= 8 ? 1 : 8 / WIDTH;
-  return row * WIDTH * 8 + ((chunk ^ (row / SHARE % (WIDTH >= 8 ? 8 : WIDTH))) * 8);
-}
-
 KERNEL void __launch_bounds__(THREADS) gemm_mma(const Params p, const Epilogue epilogue) {
   DYNAMIC_SHARED(raw);
   T* sa = reinterpret_cast<T*>(raw);

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.demand import STATED
-from isomorph.ir.graph import copy_graph
 from isomorph.ir.patch import Patch
 from isomorph.ir.types import TensorType
 from isomorph.ir.weights import Weight

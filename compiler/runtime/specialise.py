@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.dims import Expr
-from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.types import TensorType
 from isomorph.lowering.bodies import DEEPEST, Bodies
 from isomorph.lowering.branches import DecidedBranches
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
+
+    from isomorph.ir.graph import Graph
 
 DECIDE = Pipeline((FOLD_SHAPES, FoldConstants(), DecidedBranches()))
 """What runs first of all: in branches that are not taken, shapes need not fit."""

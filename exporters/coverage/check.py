@@ -16,7 +16,7 @@ from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN, downgrade
 from isomorph.exporters.target import limits_of
 from isomorph.ir import schema
 from isomorph.ir.bulk import uncollected
-from isomorph.ir.graph import copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import TensorType
 

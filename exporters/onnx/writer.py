@@ -20,8 +20,8 @@ from isomorph.exporters.onnx.layout import (
 from isomorph.exporters.target import Target
 from isomorph.ir import schema
 from isomorph.ir.bulk import uncollected
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import IsomorphError, UnsupportedError
-from isomorph.ir.graph import Graph, copy_graph
 from isomorph.ir.proto.encode import encode_model
 from isomorph.ir.types import DType, innermost
 from isomorph.ir.versions import Inexpressible
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from isomorph.ir.graph import Op
+    from isomorph.ir.graph import Graph, Op
 
 LOWEST_IR = 4
 """From here on a weight need not be an input as well."""

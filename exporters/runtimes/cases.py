@@ -11,8 +11,8 @@ from isomorph.exporters.onnx.downgrade import LOWEST_WRITTEN, downgrade
 from isomorph.exporters.runtimes.tables import rank_of, signature
 from isomorph.exporters.runtimes.worker import Job
 from isomorph.ir import schema
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import IsomorphError
-from isomorph.ir.graph import copy_graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, Instance, build, dtypes_of
 from isomorph.ir.proto.encode import encode_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.ir.constants import numbers
-from isomorph.ir.graph import Graph, Value, copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.merge import either, merge
 from isomorph.ir.opdef import Key, OpDef, Tolerance
 from isomorph.ir.ops._bounds import Bounds, unify, unify_dims
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from isomorph.ir.context import Context
     from isomorph.ir.dims import Dim
+    from isomorph.ir.graph import Graph, Value
     from isomorph.ir.types import Type
 
     Types = tuple[Type | None, ...]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frontends.onnx.upgrade import upgrade
-from isomorph.ir.graph import Value, copy_graph
+from isomorph.ir.copies import copy_graph
+from isomorph.ir.graph import Value
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import Program
 from isomorph.parity.noise import EVALUATION_ERRORS

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.copies import copy_attributes, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.types import TensorType
 from isomorph.ir.weights import Weight
 from isomorph.parity.arrays import is_tensor
@@ -142,7 +143,7 @@ def cut(
         added = made.add_op(
             op.type,
             [None if v is None else enter(v) for v in op.inputs],
-            _copied(op),
+            copy_attributes(op),
             outputs=[None if v is None else v.name for v in op.outputs],
             domain=op.domain,
             version=op.version,
@@ -168,20 +169,6 @@ def _read_elsewhere(value: Value, ops: Sequence[Op], whole: Graph) -> bool:
         return False
     own = set(ops)
     return whole.is_output(value) or any(op not in own for op in whole.consumers(value))
-
-
-def _copied(op: Op) -> dict[str, Any]:
-    """The op's attributes, with copies of its subgraphs."""
-    made: dict[str, Any] = {}
-    for name, value in op.attributes.items():
-        if isinstance(value, Graph):
-            made[name] = copy_graph(value)[0]
-        elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
-            graphs = cast("tuple[Graph, ...]", value)
-            made[name] = tuple(copy_graph(g)[0] for g in graphs)
-        else:
-            made[name] = value
-    return made
 
 
 def _typed(value: Value, array: Any, types: Mapping[str, Type]) -> Type | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.ir.graph import copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.interpret import Program, widen
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.ir.copies import copy_op
 from isomorph.ir.graph import Graph, Op
 from isomorph.ir.patch import Patch
 from isomorph.ir.types import DType, TensorType
@@ -185,8 +186,9 @@ def fuse(graph: Graph, first: Op, second: Op) -> Op:
         if op.key == FUSED:
             _copy(op.attributes["body"], body, [take(v) for v in op.captures], inner, op)
         else:
-            results = _copy_op(op, body, [None if v is None else take(v) for v in op.inputs])
-            inner.update(zip(op.results, results, strict=True))
+            for value in op.operands:
+                take(value)
+            copy_op(op, body, inner)
     body.outputs = [inner[v] for v in second.results]
     patch = Patch(graph, second)
     made = patch.op(
@@ -211,23 +213,5 @@ def _copy(
     """Put a body's ops into another; the group's own results become known by it."""
     new = dict(zip(source.captures, captures, strict=True))
     for member in source.sorted_ops():
-        copied = _copy_op(member, target, [None if v is None else new[v] for v in member.inputs])
-        new.update(zip(member.results, copied, strict=True))
+        copy_op(member, target, new)
     inner.update(zip(op.results, (new[v] for v in source.outputs), strict=True))
-
-
-def _copy_op(op: Op, body: Graph, inputs: Sequence[Value | None]) -> tuple[Value, ...]:
-    made = body.add_op(
-        op.type,
-        inputs,
-        op.attributes,
-        outputs=[None if v is None else v.name for v in op.outputs],
-        domain=op.domain,
-        version=op.version,
-        source=op.source,
-        name=op.name,
-    )
-    made.metadata, made.doc = op.metadata, op.doc
-    for old, new in zip(op.results, made.results, strict=True):
-        new.type = old.type
-    return made.results

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.graph import EmptyList, Graph, Op, copy_graph
+from isomorph.ir.graph import EmptyList, Graph, Op
 from isomorph.ir.indexed import IndexedList
 from isomorph.ir.patch import Patch
 from isomorph.ir.verify import verify

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import InvalidGraphError
-from isomorph.ir.graph import Graph, Op, copy_graph
 from isomorph.ir.patch import Patch, remove_unused, remove_unused_weights
 from isomorph.ir.verify import verify
 from tests.ir.graphs import VECTOR, build, conditional, contents, dataflows, outcome, vector
+
+if TYPE_CHECKING:
+    from isomorph.ir.graph import Graph, Op
 
 
 def names(graph: Graph) -> list[str]:

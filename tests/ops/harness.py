@@ -19,7 +19,7 @@ import pytest
 from isomorph.exporters.onnx.downgrade import DOWNGRADES, downgrade
 from isomorph.frontends.onnx.upgrade import UPGRADES, upgrade
 from isomorph.ir import schema
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, Instance, build, dtypes_of
 from isomorph.ir.interpret import interpret, widen
@@ -36,6 +36,7 @@ from tests.ops._typed import assert_fits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from isomorph.ir.graph import Graph
     from isomorph.ir.versions import Inexpressible
 
 REPRESENTATIVE = ("float32", "bfloat16", "int32", "uint8", "bool", "string")

@@ -10,9 +10,10 @@ import pytest
 
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.dims import parse_dim
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import Graph, Value, copy_graph
+from isomorph.ir.graph import Graph, Value
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, build
 from isomorph.ir.interpret import interpret

@@ -15,9 +15,10 @@ from PIL import Image
 
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.dims import symbol
 from isomorph.ir.errors import TypeInferenceError, UnsupportedError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import interpret
 from isomorph.ir.proto.decode import decode_model

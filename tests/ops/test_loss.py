@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from isomorph.exporters.onnx.downgrade import downgrade
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import copy_graph
 from isomorph.ir.interpret import interpret
 from tests.ops import harness as h
 from tests.ops.test_attention import fed, graph_of

@@ -14,8 +14,9 @@ from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.exporters.onnx.writer import to_proto
 from isomorph.exporters.target import make_target
 from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import TypeInferenceError, UnsupportedError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import INSTANCES, build, dtypes_of
 from isomorph.ir.interpret import interpret

@@ -14,8 +14,8 @@ from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.exporters.onnx.writer import to_proto
 from isomorph.exporters.target import make_target
 from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import copy_graph
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import interpret
 from isomorph.ir.text import parse

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from isomorph.exporters.onnx.downgrade import downgrade
 from isomorph.frontends.onnx.upgrade import upgrade
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.dims import floor_div, symbol
 from isomorph.ir.errors import TypeInferenceError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.instances import Arg, Instance, build
 from isomorph.ir.interpret import interpret

@@ -9,7 +9,8 @@ import pytest
 
 from isomorph.exporters.onnx.writer import to_proto
 from isomorph.exporters.target import make_target
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.copies import copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.infer import infer
 from isomorph.ir.semantics import evaluate
 from isomorph.ir.types import DType, TensorType

@@ -197,7 +197,7 @@ def test_indexing_that_cannot_be_traced_is_compared_in_its_own_precision(tmp_pat
 
 
 def test_nothing_of_the_function_reaches_a_file_and_copies_keep_it(tmp_path: Path):
-    from isomorph.ir.graph import copy_graph
+    from isomorph.ir.copies import copy_graph
 
     graph = iso.trace(nested, RIGHT["nested"][1])
     assert copy_graph(graph)[0].extra["function"] is graph.extra["function"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isomorph.ir.graph import copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.infer import infer
 from isomorph.ir.interpret import interpret
 from isomorph.ir.types import OptionalType, TensorType

@@ -33,6 +33,7 @@ class Origin:
         self.source = source
         self.parameters = list(parameters)
         self._double: Any = None
+        self._held: frozenset[torch.dtype] = frozenset()
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs (numpy arrays) in the source's own precision; raises whatever the source does."""
@@ -43,6 +44,7 @@ class Origin:
     def wide(self, inputs: Sequence[Any], change: Change | None = None) -> list[Any]:
         """Outputs with every float in float64, parameters too; `change` alters every result."""
         if self._double is None:
+            self._held = frozenset(t.dtype for t in self.tensors())
             module = copy.deepcopy(self._module(self.source))
             for part in module.modules():
                 part.training = False
@@ -61,7 +63,8 @@ class Origin:
 
     def _figures(self, inputs: Sequence[torch.Tensor]) -> Any:
         """What is asked of the element type is that of the source's own, where it has one."""
-        found = {t.dtype for t in (*self.tensors(), *inputs) if t.dtype.is_floating_point}
+        dtypes = self._held.union(t.dtype for t in inputs)
+        found = {dtype for dtype in dtypes if dtype.is_floating_point}
         if len(found) > 1 or found == {torch.float64}:
             return nullcontext()
         return _figures_of(found.pop() if found else torch.float32)
@@ -117,12 +120,12 @@ def _figures_of(dtype: torch.dtype) -> Generator[None, None, None]:
         of = torch.get_default_dtype() if of is None else of
         return asked(dtype if of is torch.float64 else of)
 
-    torch.finfo = finfo  # type: ignore[misc, assignment]
+    torch.finfo = finfo  # type: ignore[misc, assignment] - a class stands there; it comes back
     try:
         with _Epsilon(asked(dtype).eps):
             yield
     finally:
-        torch.finfo = asked  # type: ignore[misc]
+        torch.finfo = asked  # type: ignore[misc] - as above
 
 
 class _Epsilon(TorchFunctionMode):

@@ -2,6 +2,13 @@
 #pragma once
 #include "dialect/memory.cuh"
 
+// Where a chunk of 8 elements lies in rows of WIDTH chunks: eight consecutive rows of one chunk are in
+// eight different bank groups.
+template <int WIDTH> DEV int swizzled(int row, int chunk) {
+  constexpr int SHARE = WIDTH >= 8 ? 1 : 8 / WIDTH, TURNS = WIDTH >= 8 ? 8 : WIDTH;
+  return (row * WIDTH + (chunk ^ (row / SHARE % TURNS))) * 8;
+}
+
 #ifdef __CUDACC_RTC__
 DEV void ldmatrix_x4(uint32_t (&r)[4], const void* s) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from isomorph.ir.copies import copy_op
 from isomorph.ir.graph import Graph, Value
 from isomorph.ir.opdef import OPS
 from isomorph.ir.types import TensorType
@@ -131,21 +132,7 @@ def extracted(graph: Graph, ops: Sequence[Op], name: str) -> tuple[Graph, list[V
             else:
                 taken.append(value)
                 new[value] = made.add_input(value.name, value.type)
-        copied = made.add_op(
-            op.type,
-            [None if v is None else new[v] for v in op.inputs],
-            op.attributes,
-            outputs=[None if v is None else v.name for v in op.outputs],
-            domain=op.domain,
-            version=op.version,
-            captures=[new[v] for v in op.captures],
-            source=op.source,
-            name=op.name,
-        )
-        copied.metadata, copied.doc = op.metadata, op.doc
-        for old, fresh in zip(op.results, copied.results, strict=True):
-            fresh.type = old.type
-            new[old] = fresh
+        copy_op(op, made, new)
     members = set(ops)
     given = [v for v in _results(ops) if _leaves(graph, v, members)]
     made.outputs = [new[v] for v in given]

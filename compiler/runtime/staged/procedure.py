@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from isomorph.ir.graph import Graph, Value, copy_graph
+from isomorph.ir.copies import copy_graph
+from isomorph.ir.graph import Graph, Value
 from isomorph.ir.types import DType, TensorType, innermost
 from isomorph.ir.weights import Weight
 from isomorph.lowering.context import word

@@ -20,7 +20,7 @@ from isomorph.exporters.target import Target
 from isomorph.frontends.onnx.reader import read
 from isomorph.frontends.onnx.upgrade import upgrade
 from isomorph.ir import schema
-from isomorph.ir.graph import copy_graph
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.interpret import interpret
 from isomorph.ir.opdef import Tolerance
 from isomorph.ir.versions import drop_unknown_attributes, fits

@@ -74,7 +74,11 @@ class Dies:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """An output that has never been written: anything, and surely not what is defined?"""
+    """An output that has never been written: anything may be there.
+
+    Attributes:
+        surely: it is never what is defined; else it may be, by chance.
+    """
 
     surely: bool = True
 

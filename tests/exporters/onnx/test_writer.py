@@ -18,8 +18,9 @@ from isomorph.exporters.onnx.atomic import WriteError
 from isomorph.exporters.onnx.writer import ExportBlocked, prepare, stage, to_proto, write
 from isomorph.exporters.target import Target, limits_of, make_target
 from isomorph.frontends.onnx.reader import read
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import UnsupportedError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.text import parse
 from isomorph.ir.types import DType, TensorType
 from isomorph.ir.weights import Weight

@@ -15,8 +15,9 @@ from isomorph.exporters.onnx.faithful import write_as_read
 from isomorph.exporters.onnx.writer import ExportBlocked, to_proto
 from isomorph.frontends.onnx import reader
 from isomorph.frontends.onnx.reader import read
+from isomorph.ir.copies import copy_graph
 from isomorph.ir.errors import UnsupportedError
-from isomorph.ir.graph import Graph, copy_graph
+from isomorph.ir.graph import Graph
 from isomorph.ir.types import DType, TensorType
 from tests import realmodels
 from tests.frontends.onnx.constructs import CONSTRUCTS, FUNCTIONS, SUBGRAPHS, parsed
